@@ -15,6 +15,7 @@ using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
+using Kv.Server.Tracking;
 using Kv.Server.Users;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -85,6 +86,9 @@ public sealed class KvServer : IAsyncDisposable
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
             exception => Log.LogError(exception, "An event of a key could not be published"));
+        Tracking = new TrackingEngine(Store, id => Connections.TryGet(id, out var session) ? session : null,
+            Remainders.Start, exception => Log.LogCritical(exception,
+                "Clients could not be told that copies of keys are old; all that track keys are closed"));
         AuthFailures = new AuthFailures(() => TickMs);
         if (options.OwnsProcess)
         {
@@ -252,6 +256,9 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Tells subscribers what happens to keys.</summary>
     internal KeyspaceEvents Events { get; }
 
+    /// <summary>Tells clients that keep copies of values when those are old.</summary>
+    internal TrackingEngine Tracking { get; }
+
     internal AuthFailures AuthFailures { get; }
 
     internal RateMeter Rates { get; }
@@ -416,6 +423,8 @@ public sealed class KvServer : IAsyncDisposable
         FollowTracking(Options);
         Options.OnChange("notify-keyspace-events", Events.Follow);
         Events.Follow(Options);
+        Options.OnChange("tracking-table-max-keys", Tracking.Follow);
+        Tracking.Follow(Options);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);

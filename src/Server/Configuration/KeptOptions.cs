@@ -182,7 +182,6 @@ internal static class KeptOptions
         new Option<long>("tls-session-cache-size", Int32, 20480),
         new Option<long>("tls-session-cache-timeout", Int32, 300),
         new Option<bool>("tls-session-caching", YesNo, true),
-        new Option<long>("tracking-table-max-keys", Int64, 1000000),
     ];
 
     private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));

@@ -207,6 +207,9 @@ public sealed class ServerOptions
     /// <summary>Keep histograms of how long commands take.</summary>
     public bool LatencyTracking { get; set; } = true;
 
+    /// <summary>Keys that clients may keep copies of; 0: no limit.</summary>
+    public long TrackingTableMaxKeys { get; set; } = 1_000_000;
+
     /// <summary>The percentiles that INFO latencystats shows, divided by spaces.</summary>
     public string LatencyTrackingInfoPercentiles { get; set; } = "50 99 99.9";
 

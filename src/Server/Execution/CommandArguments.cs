@@ -106,7 +106,7 @@ internal unsafe ref struct CommandArguments
     {
         Debug.Assert(index > 0 && index < _count, "the value is one of the arguments");
         Argument* value = _items + index;
-        return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length, expiryMs);
+        return !value->IsInBlock && _store.TryOverwrite(found, value->Pointer, value->Length, _hash, expiryMs);
     }
 
     /// <summary>When a value expires whose time to live is an argument, if that is a usual number: a few digits. Reads

@@ -170,7 +170,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
             if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
-            else command.Handler!(ref context);
+            else RunPartNow(ref context);
             bool isDone = session.Steps == null;
             // It is begun anew in the next turn, and counted then.
             if (!isDone && session.Transaction!.Pace == TransactionPace.FirstTurn) return false;
@@ -222,6 +222,12 @@ internal sealed unsafe class CommandRunner : IDisposable
         }
 
         return true;
+    }
+
+    private static void RunPartNow(ref CommandContext context)
+    {
+        if (context.Session.Tracking is { } tracking) TrackedReads.Remember(ref context, tracking);
+        context.Command.Handler!(ref context);
     }
 
     private void NotePart(ref CommandContext context, in QueuedCommand queued)

@@ -4,6 +4,7 @@ using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
+using Kv.Server.Tracking;
 using Kv.Server.Users;
 using Kv.Storage;
 
@@ -61,6 +62,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private readonly CommandRunner _runner;
     private readonly Dispatcher _dispatcher;
     private readonly WorkerCounters _counters;
+    private readonly TrackingEngine _tracking;
+    private readonly KeyWriter _writer;
     private readonly IWindowOwner _owner;
     private readonly KeySampler _sampler;
     private readonly ArgumentTable _table = new();
@@ -86,6 +89,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _commands = server.Commands.All;
         _store = store;
         _counters = counters;
+        _tracking = server.Tracking;
+        _writer = server.Tracking.WriterOf(store.Slot);
         _owner = owner;
         _output = new SessionOutput(server.Store);
         _runner = new CommandRunner(server, store, counters, _output);
@@ -169,6 +174,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     {
         _current = None;
         _windows = 0;
+        if (_writer.Author != null) _writer.End();      // of a turn that failed
         Fault.Point("worker.turn");
         _parser.Begin(_inputCount);
         while (_parser.HasMore)
@@ -567,11 +573,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         _output.Reply.Version = input.Session.Version;
         if (input.Session.RightsVersion != _server.Users.Version) input.Session.FollowUser();
         _store.LeavesNoTrace = input.Session.NoTouch;
+        if (_tracking.ClientCount != 0) _writer.Begin(input.Session);
     }
 
     private void EndSession()
     {
         if (_current == None) return;
+        if (_writer.Author != null) _writer.End();
         ref var input = ref _inputs[_current];
         input.OutputEnd = _output.Buffer.Length;
         input.Session.CommandsProcessed += _executed;
@@ -604,6 +612,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private long Flush()
     {
         if (_current == None) return 0;
+        _writer.Flush();        // who has a reply to a write knows that others have been told
         _inputs[_current].Sent += _output.ReferencedBytes;      // other sessions' included, which are at most a share
         _inputs[_current].OutputEnd = _output.Buffer.Length;
         for (int i = 0; i <= _current; i++)

@@ -35,20 +35,44 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     public void Run(ref CommandContext context, Argument* items, byte* firstByte = null)
     {
         var session = context.Session;
+        var tracking = session.Tracking;
+        tracking?.BeginCommand();
+        if (!TryRun(ref context, items, firstByte) || tracking == null) return;
+        TrackedReads.EndCommand(session, context.Command);
+        session.WriteMessages(_reply);      // what the command has changed itself comes right after its reply
+    }
+
+    /// <returns>False when it waits: it has not begun.</returns>
+    private bool TryRun(ref CommandContext context, Argument* items, byte* firstByte)
+    {
+        var session = context.Session;
         var mode = session.ReplyMode;
         runner.Begin(session);
         if (items != null && items->Pointer == firstByte && !context.Command.Takes(context.Args.Count)
-            && TryAnswerHttp(ref context, firstByte)) return;
+            && TryAnswerHttp(ref context, firstByte)) return true;
         var result = _checks.Check(ref context, items);
-        if (result == CheckResult.Waits) return;
+        if (result == CheckResult.Waits) return false;
         if (result == CheckResult.Runs)
         {
             session.LastCommand = context.Command;
             if (session.InMulti && (context.Command.Flags & CommandFlags.NotQueued) == 0) Queue(ref context, items);
-            else runner.Run(ref context);
+            else RunNow(ref context);
         }
 
-        if (mode == ReplyMode.On) return;
+        if (mode != ReplyMode.On) SilenceAfter(ref context, mode);
+        return true;
+    }
+
+    private void RunNow(ref CommandContext context)
+    {
+        if (context.Session.Tracking is { } tracking) TrackedReads.Remember(ref context, tracking);
+        runner.Run(ref context);
+    }
+
+    /// <summary>Drops the reply of a command that began when the client wanted none.</summary>
+    private void SilenceAfter(ref CommandContext context, ReplyMode mode)
+    {
+        var session = context.Session;
         if (session.Steps != null && !IsPushed(context.Command)) SilenceStep(session);
         else if (session.InMulti || !IsPushed(context.Command)) Silence(session, mode);
         // Messages are not skipped, but use up the SKIP.
@@ -75,6 +99,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (partlySent) session.CloseAfterReply = true;     // half a reply has been sent: nothing sensible can follow
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         runner.ServeArrivals();
+        if (session.Tracking != null) session.WriteMessages(_reply);        // those that have waited for its end
     }
 
     /// <summary>Writes the error for bytes that are no command; the connection ends.</summary>
@@ -130,6 +155,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (context.Session.InMulti) context.Session.Transaction!.Abort();
         runner.FailWith(text.ToArray());
         if (mode != ReplyMode.On) Silence(context.Session, mode);
+        if (context.Session.Tracking != null) TrackedReads.EndCommand(context.Session, command: null);
     }
 
     /// <summary>Answers the first line of a connection, if it is a request of HTTP: three words with one space
@@ -214,7 +240,8 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             else SilenceStep(session);
         }
 
-        if (isDone && wasInReply) session.WriteMessages(_reply);        // those that have waited for the reply's end
+        // Those that have waited for the reply's end.
+        if (isDone && (wasInReply || session.Tracking != null)) session.WriteMessages(_reply);
         return isDone;
     }
 

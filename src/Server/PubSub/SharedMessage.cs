@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using System.Text;
 using Kv.Protocol;
 
 namespace Kv.Server.PubSub;
@@ -10,9 +11,13 @@ namespace Kv.Server.PubSub;
 //   line:  '+' | text | \r\n
 //
 // RESP2 and RESP3 differ in the first byte only, '*' for an array and '>' for a push: both are answered from one block.
-// A line is a simple string in both.
+//
+//  block of an invalidation:  * | count \r\n | key as a bulk string | ...       empty: all keys
+//
+// What comes before it differs: a push in RESP3, a message of a channel in RESP2.
 
-/// <summary>A published message as it goes to clients, encoded once and shared by all who receive it.</summary>
+/// <summary>A message as it goes to clients, published or of client tracking, encoded once and shared by all who receive
+/// it.</summary>
 /// <remarks>
 /// Threads: any may read it while it holds a reference; whoever releases the last one frees the block.
 /// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage. Both are
@@ -25,18 +30,22 @@ internal sealed unsafe class SharedMessage
 
     private readonly byte* _block;
     private readonly Action<long>? _charge;
+    private readonly Form _form;
     private int _references;
 
-    private SharedMessage(int length, Action<long>? charge)
+    private SharedMessage(int length, Action<long>? charge, Form form = Form.Published)
     {
         _block = (byte*)NativeMemory.Alloc((nuint)length);
         Length = length;
         _charge = charge;
+        _form = form;
         _references = 1;
         charge?.Invoke(length + OverheadBytes);
     }
 
-    /// <summary>Bytes on the wire, the same in both versions.</summary>
+    private enum Form : byte { Published, Line, Invalidation, BrokenRedirection }
+
+    /// <summary>Bytes of the block: of a published message those on the wire, the same in both versions.</summary>
     public int Length { get; }
 
     /// <summary>The first byte for a client: a push in RESP3, an array in RESP2.</summary>
@@ -46,11 +55,68 @@ internal sealed unsafe class SharedMessage
     public ReadOnlySpan<byte> Body => new(_block + 1, Length - 1);
 
     /// <summary>Appends the message in the writer's version of the protocol; it does not count as a reply.</summary>
-    public void WriteTo(ReplyWriter reply)
+    /// <param name="isSubscriber">Whether the client expects messages. In RESP2 others cannot tell them from replies, so
+    /// what client tracking has for them is left out.</param>
+    public void WriteTo(ReplyWriter reply, bool isSubscriber = true)
     {
         Debug.Assert(Volatile.Read(ref _references) > 0, "whoever writes a message holds a reference");
-        reply.WriteRaw([*_block == (byte)'*' ? Prefix(reply.Version == RespVersion.Resp3) : *_block], 0);
-        reply.WriteRaw(Body, 0);
+        bool isPush = reply.Version == RespVersion.Resp3;
+        if (_form == Form.Published)
+        {
+            reply.WriteRaw([Prefix(isPush)], 0);
+            reply.WriteRaw(Body, 0);
+        }
+        else if (_form is Form.Line or Form.BrokenRedirection)
+        {
+            if (isPush || _form == Form.Line) reply.WriteRaw(new(_block, Length), 0);
+        }
+        else if (isPush || isSubscriber)
+        {
+            reply.WriteRaw(isPush ? InvalidationPush : InvalidationMessage, 0);
+            if (Length > 0) reply.WriteRaw(new(_block, Length), 0);
+            else reply.WriteRaw(isPush ? "_\r\n"u8 : "$-1\r\n"u8, 0);
+        }
+    }
+
+    /// <summary>What comes before the keys of an invalidation.</summary>
+    private static ReadOnlySpan<byte> InvalidationPush => ">2\r\n$10\r\ninvalidate\r\n"u8;
+
+    private static ReadOnlySpan<byte> InvalidationMessage =>
+        "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n"u8;
+
+    /// <summary>Makes the message that copies of some keys are no longer valid; the caller holds the only
+    /// reference.</summary>
+    /// <param name="text">Where the keys are.</param>
+    /// <param name="keys">Their places in it.</param>
+    public static SharedMessage Invalidation(ReadOnlySpan<byte> text, ReadOnlySpan<Range> keys, Action<long>? charge)
+    {
+        Debug.Assert(!keys.IsEmpty, "without keys it would mean all keys");
+        Span<byte> head = stackalloc byte[16];
+        head[0] = (byte)'*';
+        keys.Length.TryFormat(head[1..], out int digits);
+        "\r\n"u8.CopyTo(head[(1 + digits)..]);
+        head = head[..(digits + 3)];
+        int length = head.Length;
+        foreach (var key in keys) length = checked(length + BulkBytes(text[key]));
+        var message = new SharedMessage(length, charge, Form.Invalidation);
+        var rest = new Span<byte>(message._block, length);
+        head.CopyTo(rest);
+        rest = rest[head.Length..];
+        foreach (var key in keys) rest = Append(rest, text[key]);
+        Debug.Assert(rest.IsEmpty, "the length was counted wrong");
+        return message;
+    }
+
+    /// <summary>Makes the message that no copy of any key is valid any more.</summary>
+    public static SharedMessage InvalidationOfAll(Action<long>? charge) => new(0, charge, Form.Invalidation);
+
+    /// <summary>Makes the message that the client to which invalidations were to go has left.</summary>
+    public static SharedMessage BrokenRedirection(long client, Action<long>? charge)
+    {
+        byte[] text = Encoding.ASCII.GetBytes($">2\r\n$21\r\ntracking-redir-broken\r\n:{client}\r\n");
+        var message = new SharedMessage(text.Length, charge, Form.BrokenRedirection);
+        text.CopyTo(new Span<byte>(message._block, text.Length));
+        return message;
     }
 
     /// <summary>Makes a message of three parts; the caller holds the only reference.</summary>
@@ -91,7 +157,7 @@ internal sealed unsafe class SharedMessage
     public static SharedMessage OfLine(ReadOnlySpan<byte> line, Action<long>? charge)
     {
         Debug.Assert(!line.ContainsAny((byte)'\r', (byte)'\n'), "a line has one end");
-        var message = new SharedMessage(checked(1 + line.Length + 2), charge);
+        var message = new SharedMessage(checked(1 + line.Length + 2), charge, Form.Line);
         var block = new Span<byte>(message._block, message.Length);
         block[0] = (byte)'+';
         line.CopyTo(block[1..]);

@@ -21,7 +21,8 @@ internal static class ClientMetrics
             r => r.Clients.OutputMax) { Page = "redis_client_recent_max_output_buffer_bytes" },
         new("blocked_clients", MetricKind.Gauge, "Waiting in a blocking command, or for the end of a CLIENT PAUSE",
             r => r.Server.Blocked.Count + r.Server.Pause.HeldCount) { Page = "redis_blocked_clients" },
-        new("tracking_clients", MetricKind.Gauge, "No tracking yet", r => 0) { Page = "redis_tracking_clients" },
+        new("tracking_clients", MetricKind.Gauge, "That keep copies of what they read",
+            r => r.Server.Tracking.ClientCount) { Page = "redis_tracking_clients" },
         new("pubsub_clients", MetricKind.Gauge, "With at least one subscription", r => r.Server.PubSub.SubscriberCount)
             { Page = "redis_pubsub_clients" },
         new("watching_clients", MetricKind.Gauge, "With at least one watched key", r => r.Clients.Watching)

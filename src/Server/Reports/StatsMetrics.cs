@@ -93,10 +93,12 @@ internal static class StatsMetrics
             { Page = "redis_defrag_key_misses" },
         new("total_active_defrag_time", MetricKind.Counter, "Reclaim does that work", r => 0),
         new("current_active_defrag_time", MetricKind.Gauge, "Reclaim does that work", r => 0),
-        new("tracking_total_keys", MetricKind.Gauge, "No tracking yet", r => 0) { Page = "redis_tracking_total_keys" },
-        new("tracking_total_items", MetricKind.Gauge, "No tracking yet", r => 0)
+        new("tracking_total_keys", MetricKind.Gauge, "Keys that clients keep copies of",
+            r => r.Server.Tracking.KeyCount) { Page = "redis_tracking_total_keys" },
+        new("tracking_total_items", MetricKind.Gauge, "Pairs of a client and such a key", r => r.Server.Tracking.ItemCount)
             { Page = "redis_tracking_total_items" },
-        new("tracking_total_prefixes", MetricKind.Gauge, "No tracking yet", r => 0)
+        new("tracking_total_prefixes", MetricKind.Gauge, "Of keys that clients are told of in broadcasting mode",
+            r => r.Server.Tracking.PrefixCount)
             { Page = "redis_tracking_total_prefixes" },
         new("unexpected_error_replies", MetricKind.Counter, "None is sent to replicas", r => 0)
             { Page = "redis_unexpected_error_replies" },

@@ -4,6 +4,7 @@ using Kv.Protocol;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
+using Kv.Server.Tracking;
 using Kv.Server.Users;
 using Kv.Storage;
 
@@ -27,10 +28,14 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     private CommandRunner? _runner, _steppedRunner;
     private StoreSession? _store;
     private WorkerCounters? _stepCounters, _homeCounters;
+    private KeyWriter? _stepWriter;
     private ScriptCode? _script;
     private Session? _client;
     private int _database;
-    private bool _isReadOnly;
+    private bool _isReadOnly, _isDeclaredNoted;
+
+    /// <summary>KEYS of the script that runs.</summary>
+    public IReadOnlyList<LuaString> Keys { get; set; } = [];
 
     /// <summary>The version in which commands answer the script.</summary>
     public RespVersion Version
@@ -55,6 +60,8 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _script = script;
         _client = client;
         _standIn.User = client.User;
+        _standIn.Tracking = client.Tracking;
+        _isDeclaredNoted = false;
         int database = client.Database;
         _isReadOnly = isReadOnly;
         _database = database;
@@ -87,6 +94,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _stepCounters = server.Counters.Borrow();
         _store = session;
         _steppedRunner = new CommandRunner(server, session, _stepCounters, _output) { MonitorBuffer = _shown };
+        _stepWriter = server.Tracking.WriterOf(session.Slot);
     }
 
     /// <summary>Serves those who waited for what the steps have changed.</summary>
@@ -97,6 +105,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     {
         _steppedRunner?.Dispose();
         _steppedRunner = null;
+        _stepWriter = null;
         if (_stepCounters != null) server.Counters.GiveBack(_stepCounters);
         _stepCounters = null;
     }
@@ -107,6 +116,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _shown.Show();
         _script = null;
         _client = null;
+        _standIn.Tracking = null;
         _arguments.Trim();
     }
 
@@ -145,7 +155,9 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
-        runner.RunPart(ref context, new QueuedCommand(command, items, count, null, null));
+        if (_standIn.Tracking is { Remembers: true } tracking && (command.Flags & CommandFlags.ReadOnly) != 0)
+            NoteDeclared(tracking);
+        RunPart(runner, ref context, new QueuedCommand(command, items, count, null, null));
         if (IsAlone || fate.HasWritten) _shown.Show();      // it does not begin anew any more
         // What it took besides the call, so that scripts of large values are put aside as often as others.
         call.Spend(CallUnits + ((_arguments.Bytes + _output.Buffer.Length + _output.ReferencedBytes) >> 3));
@@ -163,6 +175,35 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if (_client == null) return true;
         var args = new CommandArguments(_arguments.Items, _arguments.Count, null!, 0, 0, 0, null);
         return _client.User.Rules.Check(command, args).IsAllowed;
+    }
+
+    private void RunPart(CommandRunner runner, ref CommandContext context, in QueuedCommand queued)
+    {
+        if (_stepWriter == null || server.Tracking.ClientCount == 0)
+        {
+            runner.RunPart(ref context, queued);
+            return;
+        }
+
+        // Elsewhere than in the client's turn: who writes is said for this call, since the session is then anybody's.
+        _stepWriter.Begin(_client!);
+        try
+        {
+            runner.RunPart(ref context, queued);
+        }
+        finally
+        {
+            _stepWriter.End();
+        }
+    }
+
+    /// <summary>Notes KEYS once the script reads anything: its client may keep what it returns by them.</summary>
+    private void NoteDeclared(ClientTracking tracking)
+    {
+        if (_isDeclaredNoted) return;
+        _isDeclaredNoted = true;
+        foreach (var key in Keys) server.Tracking.Remember(tracking, _store!.Key(key.Span));
+        server.Tracking.EndRemembering();
     }
 
     private int Fail(ref LuaCall call, bool isProtected, string error) =>

@@ -56,6 +56,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _errors = new RaisedErrors(machine);
         _commands = new ScriptCalls(server, machine, _errors, _fate);
         _program = new ScriptProgram(server, machine, _commands, _errors, _fate);
+        _commands.Keys = _program.Keys;
     }
 
     /// <summary>Where it was taken from.</summary>

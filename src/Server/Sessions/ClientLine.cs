@@ -39,7 +39,8 @@ internal static class ClientLine
                 $" tot-mem={session.MemoryBytes} "
                 + $"events=r")
             .Append(CultureInfo.InvariantCulture,
-                $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User.Name} redir=-1")
+                $" cmd={session.LastCommand?.FullName ?? "NULL"} user={session.User.Name}")
+            .Append(CultureInfo.InvariantCulture, $" redir={session.Tracking?.RedirectId ?? -1}")
             .Append(CultureInfo.InvariantCulture, $" resp={(session.Version == RespVersion.Resp3 ? 3 : 2)}")
             .Append(CultureInfo.InvariantCulture,
                 $" lib-name={Text(session.LibName)} lib-ver={Text(session.LibVersion)}\n");
@@ -52,15 +53,22 @@ internal static class ClientLine
 
     private static string Flags(Session session)
     {
-        Span<char> flags = stackalloc char[12];
+        Span<char> flags = stackalloc char[16];
         int count = 0;
         if (session.Monitoring != null) flags[count++] = 'O';
         if (session.Kind == ClientKind.Replica) flags[count++] = 'S';
         if (session.Kind == ClientKind.Primary) flags[count++] = 'M';
         if (session.Kind == ClientKind.PubSub) flags[count++] = 'P';
         if (session.InMulti) flags[count++] = 'x';
-        if (session.Transaction is { Watches.HaveChanged: true }) flags[count++] = 'd';
         if (session.IsBlocked || session.Held != null) flags[count++] = 'b';
+        if (session.Tracking is { } tracking)
+        {
+            flags[count++] = 't';
+            if (tracking.IsBroken) flags[count++] = 'R';
+            if (tracking.IsBroadcast) flags[count++] = 'B';
+        }
+
+        if (session.Transaction is { Watches.HaveChanged: true }) flags[count++] = 'd';
         if (session.CloseAfterReply) flags[count++] = 'c';
         if (session.IsKilled) flags[count++] = 'A';
         if (session.LocalAddress.StartsWith('/')) flags[count++] = 'U';

@@ -4,6 +4,7 @@ using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
+using Kv.Server.Tracking;
 using Kv.Server.Users;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
@@ -16,7 +17,7 @@ namespace Kv.Server.Sessions;
 /// stale is good enough, and call the members that say "from any thread". Small, since ten thousand may be idle: no
 /// buffers of its own.
 /// </remarks>
-internal sealed class Session : ISubscriber
+internal sealed class Session : ITrackingClient
 {
     /// <summary>More subscriptions than this are ended by a thread of the pool, so that the worker's other clients do
     /// not wait.</summary>
@@ -111,6 +112,9 @@ internal sealed class Session : ISubscriber
 
     /// <summary>Whose output limit holds. Lines of MONITOR are messages: by default replies have no limit.</summary>
     public ClientKind OutputKind => Monitoring == null ? Kind : ClientKind.PubSub;
+
+    /// <summary>How the client tracks keys; null: not at all. A stand-in has its client's.</summary>
+    public ClientTracking? Tracking { get; set => SetGate(ref field, value); }
 
     public DateTimeOffset Created { get; }
 
@@ -344,7 +348,11 @@ internal sealed class Session : ISubscriber
 
     /// <summary>Takes the messages that wait for this client, unless it is in the middle of a reply.</summary>
     /// <returns>False when there is nothing to write.</returns>
-    internal bool TakeMessages() => _messages != null && !IsInReply && _messages.Take();
+    internal bool TakeMessages() => _messages != null && !IsInReply && !OwesRead && _messages.Take();
+
+    /// <summary>Whether a long command of a client that tracks keys has read some, perhaps, and not replied yet: a
+    /// message that they have changed comes after the reply, or the client would keep what is in it.</summary>
+    private bool OwesRead => Tracking != null && Steps is not (null or BlockedCommand);
 
     /// <summary>Writes messages that <see cref="TakeMessages"/> took, until the output has <paramref name="bytesMax"/>
     /// bytes.</summary>
@@ -358,7 +366,7 @@ internal sealed class Session : ISubscriber
             try
             {
                 output.LimitFrom += message.Length;     // a message does not count for max-reply-bytes
-                message.WriteTo(reply);
+                message.WriteTo(reply, isSubscriber: Kind == ClientKind.PubSub);
             }
             finally
             {
@@ -375,6 +383,7 @@ internal sealed class Session : ISubscriber
     {
         Server.Connections.Remove(this);
         EndMonitoring();
+        if (Tracking != null) Server.Tracking.End(this);
         if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
         {
             // Closed before the subscriptions end: what is pushed until then is refused.
@@ -463,6 +472,7 @@ internal sealed class Session : ISubscriber
             | (IsReserved ? SessionGate.Reserved : 0)
             | (InMulti ? SessionGate.Multi : 0)
             | (Monitoring != null ? SessionGate.Monitoring : 0)
+            | (Tracking != null ? SessionGate.Tracking : 0)
             | (CloseAfterReply || Steps != null || Held != null || IsParked || OutputPaused ? SessionGate.Stopped : 0);
     }
 }

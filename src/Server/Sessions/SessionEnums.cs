@@ -46,4 +46,8 @@ internal enum SessionGate : byte
 
     /// <summary>Watches all commands (MONITOR): none that uses keys.</summary>
     Monitoring = 64,
+
+    /// <summary>The client keeps copies of what it reads: keys are noted before they are read, and messages are written
+    /// right after the reply.</summary>
+    Tracking = 128,
 }

@@ -35,11 +35,14 @@ internal sealed unsafe class WatchTable : IDisposable
     private readonly int* _counts;
     private int _watched, _awaited;
     private int _heard;
+    private IKeyTracker? _tracker;
+    private bool _tellsAll;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
         _budget = budget;
         _epochs = epochs;
+        Tracked = new TrackedKeys(budget);
         _counts = (int*)NativeMemory.AlignedAlloc((StripeCount + LineInts) * sizeof(int), 64);
         NativeMemory.Clear(_counts, (StripeCount + LineInts) * sizeof(int));
         for (int i = 0; i < StripeCount; i++) _locks[i] = new Lock();
@@ -76,6 +79,38 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <summary>Whether somebody listens to any of these.</summary>
     public bool Hears(HeardNotes notes) => (Volatile.Read(ref _heard) & (int)notes) != 0;
 
+    /// <summary>Is told of every change of a key, and of flushes; null: nobody keeps copies of keys.</summary>
+    /// <remarks>Set by one thread at a time.</remarks>
+    public IKeyTracker? Tracker
+    {
+        get => Volatile.Read(ref _tracker);
+        set
+        {
+            // The tracker before the count, which writers ask for first; its full fence is before any read of a key by
+            // whoever asked for tracking.
+            var before = Interlocked.Exchange(ref _tracker, value);
+            if (before == null != (value == null)) Interlocked.Add(ref *_counts, value == null ? -1 : 1);
+        }
+    }
+
+    /// <summary>The keys that <see cref="Tracker"/> is told of.</summary>
+    public TrackedKeys Tracked { get; }
+
+    /// <summary>Whether the tracker is told of all keys.</summary>
+    // Volatile: set before the reply to whoever asked for it; a writer that owns a key later sees it.
+    public bool TellsAll
+    {
+        get => Volatile.Read(ref _tellsAll);
+        set => Volatile.Write(ref _tellsAll, value);
+    }
+
+    /// <summary>Whether anybody may want to know of a change of a key, behind <see cref="IsAny"/>: without a lock, and
+    /// from what stays in the nearest cache.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool Concerns(ulong hash) =>
+        Hears(HeardNotes.Changes) | TellsAll | Volatile.Read(ref _counts[LineInts + StripeOf(hash)]) != 0
+        | Tracked.MayHave(hash);
+
     /// <summary>Counts a change of a key. Called by the key's owner, before it lets go.</summary>
     /// <param name="slot">Of the session that makes the change.</param>
     /// <param name="databaseId">Where the key is.</param>
@@ -88,6 +123,7 @@ internal sealed unsafe class WatchTable : IDisposable
     public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null,
         bool isChange = true)
     {
+        if (isChange && (TellsAll || Tracked.MayHave(hash))) Tracker?.NoteChange(slot, hash, key);
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
         lock (_locks[stripe])
@@ -248,7 +284,11 @@ internal sealed unsafe class WatchTable : IDisposable
         }
     }
 
-    public void Dispose() => NativeMemory.AlignedFree(_counts);
+    public void Dispose()
+    {
+        Tracked.Dispose();
+        NativeMemory.AlignedFree(_counts);
+    }
 
     // A command that began before another table was published still works on the database of before, and so may a read
     // of the watcher's own: then the two are before the exchange, and what is written counts. A session that shows a

@@ -57,6 +57,7 @@ internal sealed class DatabaseTable
             table[database] = null;
             Fault.Point("flush.publish");       // after it nothing throws
             Publish(table, session);
+            _store.Watches.Tracker?.NoteFlush();
             if (dropped != null) Drop(dropped);
         }
 
@@ -71,6 +72,7 @@ internal sealed class DatabaseTable
             Database?[] old = _table, table = new Database?[old.Length];
             Fault.Point("flush.publish");
             Publish(table, session);
+            _store.Watches.Tracker?.NoteFlush();
             foreach (Database? dropped in old)
                 if (dropped != null) Drop(dropped);
         }

@@ -219,8 +219,12 @@ public sealed class Store : IDisposable
     internal IKeyListener? Listener { get; set; }
 
     /// <summary>Whether somebody waits to be told of keys that expire: they are looked for at shorter
-    /// intervals.</summary>
-    internal bool ExpiresPromptly { get; set; }
+    /// intervals. Those who keep copies of keys wait for it, too.</summary>
+    internal bool ExpiresPromptly
+    {
+        get => field || Watches.Tracker != null;
+        set;
+    }
 
     internal DatabaseTable Databases { get; }
 

@@ -334,10 +334,12 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the
     /// same space.</summary>
+    /// <param name="hash">The key's.</param>
     /// <param name="expiryMs">Unix ms or -1. A string that has no expiry gets its first one elsewhere: there is no room
     /// for it.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal bool TryOverwrite(in FoundString found, byte* value, int length, long expiryMs = NewValue.NoExpiry)
+    internal bool TryOverwrite(in FoundString found, byte* value, int length, ulong hash,
+        long expiryMs = NewValue.NoExpiry)
     {
         byte* record = found.Record;
         ulong word = found.Word;
@@ -345,7 +347,7 @@ public sealed unsafe class StoreSession : IDisposable
         if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7)
             || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
         if (!Record.TryLockFrom(record, word)) return false;
-        if (_watches.IsAny) NoteChange(record, word);
+        if (_watches.IsAny && _watches.Concerns(hash)) NoteChange(record, word, hash);
         Record.CopyBytes(record + found.Offset, value, length);
         if (hasSlot) _changes.MoveExpiry(_selected.Database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
@@ -423,16 +425,17 @@ public sealed unsafe class StoreSession : IDisposable
         fixed (byte* name = key.Bytes, bytes = value)
         {
             FoundString found = FoundString.In(record, name, key.Bytes.Length, NowMs);
-            return found.Exists && TryOverwrite(found, bytes, value.Length, expiryMs);
+            return found.Exists && TryOverwrite(found, bytes, value.Length, key.Hash, expiryMs);
         }
     }
 
     /// <summary>Tells those who watch the key of a record that is locked.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void NoteChange(byte* record, ulong word)
+    private void NoteChange(byte* record, ulong word, ulong hash)
     {
-        var key = Record.KeyOf(record, word);
-        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, Key(key));
+        var key = new Key(Record.KeyOf(record, word), hash);
+        Debug.Assert(hash == _hash.Of(key.Bytes), "the hash is the key's: who is told goes by it");
+        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, key);
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares

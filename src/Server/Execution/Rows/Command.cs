@@ -134,6 +134,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// that client.</summary>
     internal bool SparesSession { get; private set; }
 
+    /// <summary>Whether it reads the keys that its row names, and does nothing else: clients may keep copies of what it
+    /// replies. What a script reads, the commands read that it calls.</summary>
+    internal bool ReadsKeys { get; private set; }
+
     /// <summary>The least detail at which each call is timed by itself.</summary>
     internal TimingDetail Timing { get; private set; }
 
@@ -165,6 +169,8 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
             SoleKeyArgumentsMax = key.Unlocking.Length > 0 ? key.UnlockingFrom : int.MaxValue;
         }
 
+        ReadsKeys = (Flags & CommandFlags.ReadOnly) != 0 && Keys.Length > 0
+            && Group is not (CommandGroup.Scripting or CommandGroup.PubSub);
         bool isQuick = (Flags & CommandFlags.Fast) != 0 || Complexity.StartsWith("O(1)", StringComparison.Ordinal);
         Timing = (Flags & CommandFlags.SkipSlowLog) != 0 ? TimingDetail.Never
             : Group == CommandGroup.Scripting || UnnamedKeysFrom > 0 || Container != null ? TimingDetail.Unbounded

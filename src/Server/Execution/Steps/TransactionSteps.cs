@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
+using Kv.Server.Tracking;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -28,6 +29,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private readonly HashSet<int> _databases = [];
     private readonly WorkerCounters _counters;
     private CommandRunner? _runner;
+    private KeyWriter? _writer;
     private IHeldSteps? _work;
     private QueuedKeys _keys;
     private int _at, _watchesAdded;
@@ -51,7 +53,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
             Address = _session.Address, LocalAddress = _session.LocalAddress, IsLocal = _session.IsLocal,
                 Authenticated = true, Name = _session.Name,
             Database = _session.Database, Version = _session.Version, Transaction = transaction,
-            User = _session.User,
+            User = _session.User, Tracking = _session.Tracking,
         };
     }
 
@@ -166,12 +168,28 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     public void Begin(StoreSession session)
     {
         _runner = new CommandRunner(_server, session, _counters, _output) { CountsParts = !_isOfOne };
+        _writer = _server.Tracking.WriterOf(session.Slot);
         _transaction.Pace = TransactionPace.Steps;
         _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
     }
 
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)
+    {
+        if (_server.Tracking.ClientCount == 0) return Use();
+        // For this step only: the session is then anybody's.
+        _writer!.Begin(_session);
+        try
+        {
+            return Use();
+        }
+        finally
+        {
+            _writer.End();
+        }
+    }
+
+    private bool Use()
     {
         var context = _runner!.NewContext();
         context.Session = _standIn;

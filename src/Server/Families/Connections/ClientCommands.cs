@@ -20,7 +20,7 @@ internal static class ClientCommands
             Flags = CommandFlags.Sentinel,
             Subcommands =
             [
-                new("CACHING", arity: 3, Caching)
+                new("CACHING", arity: 3, ClientTrackingCommands.Caching)
                 {
                     Usage = "<YES | NO>",
                     Summary = "Tracks, or does not track, the keys of the next command.",
@@ -35,7 +35,7 @@ internal static class ClientCommands
                     Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel,
                     Categories = AclCategories.Connection,
                 },
-                new("GETREDIR", arity: 2, GetRedir)
+                new("GETREDIR", arity: 2, ClientTrackingCommands.GetRedir)
                 {
                     Summary = "Answers which client invalidation messages go to; -1 without tracking.",
                     Complexity = "O(1)", Since = "6.0.0", Group = CommandGroup.Connection,
@@ -135,7 +135,7 @@ internal static class ClientCommands
                     Categories = AclCategories.Connection,
                     Tips = ["request_policy:all_nodes", "response_policy:all_succeeded"],
                 },
-                new("TRACKING", arity: -3, Tracking)
+                new("TRACKING", arity: -3, ClientTrackingCommands.Tracking)
                 {
                     Usage = "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] "
                         + "[OPTOUT] " +
@@ -145,7 +145,7 @@ internal static class ClientCommands
                     Flags = CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Sentinel,
                     Categories = AclCategories.Connection,
                 },
-                new("TRACKINGINFO", arity: 2, TrackingInfo)
+                new("TRACKINGINFO", arity: 2, ClientTrackingCommands.TrackingInfo)
                 {
                     Summary = "Describes the tracking of this connection.",
                     Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Connection,
@@ -173,22 +173,11 @@ internal static class ClientCommands
         },
     ];
 
-    private static void Caching(ref CommandContext context) =>
-        context.Fail(
-            "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "u8
-            + "mode enabled"u8);
-
     private static void GetName(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
         if (context.Session.Name is { } name) context.Reply.WriteBulk(name);
         else context.Reply.WriteNull();
-    }
-
-    private static void GetRedir(ref CommandContext context)
-    {
-        if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteInteger(-1);
     }
 
     private static void Id(ref CommandContext context)
@@ -439,31 +428,6 @@ internal static class ClientCommands
         if (!context.Args.Finish(context.Reply)) return;
         context.Session.Name = ClientText.Keep(name);
         context.Reply.WriteOk();
-    }
-
-    private static void Tracking(ref CommandContext context)
-    {
-        bool on = ReadOnOrOff(ref context.Args);
-        if (on)
-        {
-            // A promise of messages that never come would leave a client with stale values.
-            if (!context.Args.Failed) context.Args.Fail("ERR CLIENT TRACKING is not supported by this server yet"u8);
-        }
-        if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteOk();
-    }
-
-    private static void TrackingInfo(ref CommandContext context)
-    {
-        if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteMap(3);
-        context.Reply.WriteBulk("flags"u8);
-        context.Reply.WriteSet(1);
-        context.Reply.WriteBulk("off"u8);
-        context.Reply.WriteBulk("redirect"u8);
-        context.Reply.WriteInteger(-1);
-        context.Reply.WriteBulk("prefixes"u8);
-        context.Reply.WriteArray(0);
     }
 
     private static void Unblock(ref CommandContext context)

@@ -227,8 +227,10 @@ internal static class ConnectionCommands
             context.Server.PubSub.UnsubscribeAll(subscriptions);
             session.Subscriptions = null;
         }
+
         session.EndMonitoring();
         session.WriteMessages(context.Reply);       // published before this: it expects none behind the reply
+        if (session.Tracking != null) context.Server.Tracking.End(session);
         session.Transaction?.Close();
         session.Kind = ClientKind.Normal;
         session.Database = 0;

@@ -10,9 +10,21 @@ public class PythonTests
     public void Python3_redis_works_as_against_the_reference()
     {
         using var borrowed = SharedServers.Kv();
-        string script = Path.Combine(AppContext.BaseDirectory, "Clients", "python_redis.py");
+        Run(borrowed.Server, "python_redis.py");
+    }
+
+    [Fact]
+    public void Python3_redis_keeps_copies_as_against_the_reference()
+    {
+        using (var borrowed = SharedServers.Redis()) Run(borrowed.Server, "python_tracking.py");
+        using (var borrowed = SharedServers.Kv()) Run(borrowed.Server, "python_tracking.py");
+    }
+
+    private static void Run(TestServer server, string name)
+    {
+        string script = Path.Combine(AppContext.BaseDirectory, "Clients", name);
         var result = ChildProcess.Run(Requires.PythonWithRedis(),
-            [script, borrowed.Server.Host, borrowed.Server.Port.ToString(CultureInfo.InvariantCulture)]);
+            [script, server.Host, server.Port.ToString(CultureInfo.InvariantCulture)]);
         Assert.True(result.ExitCode == 0, result.Output + result.Errors);
         Assert.EndsWith("ok\n", result.Output, StringComparison.Ordinal);
     }

@@ -240,18 +240,6 @@ public class ClientCommandTests
         Assert.Equal(expected, client.Command($"CLIENT KILL {arguments}").ToString());
     }
 
-    [Fact]
-    public void CLIENT_TRACKING_ON_is_refused_and_OFF_is_what_is_so()
-    {
-        using var borrowed = SharedServers.Kv();
-        using var client = borrowed.Server.Connect();
-        Assert.StartsWith("-ERR CLIENT TRACKING is not supported", client.Command("CLIENT TRACKING ON").ToString(),
-            StringComparison.Ordinal);
-        Assert.Equal("+OK", client.Command("CLIENT TRACKING OFF").ToString());
-        Assert.Equal("[\"flags\" [\"off\"] \"redirect\" :-1 \"prefixes\" []]",
-            client.Command("CLIENT TRACKINGINFO").ToString());
-    }
-
     // A writer that had just learned that it is to wait when the pause ended was woken before it waited, and by nobody
     // after.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]

@@ -44,7 +44,8 @@ public sealed unsafe class ExpiryRaceTests(ITestOutputHelper output)
                         ? NewValue.NoExpiry : session.NowMs + (random.Next(2) == 0 ? 1 + random.Next(400) : 3_600_000);
                     long* value = stackalloc long[2];
                     value[0] = value[1] = expiryMs == NewValue.NoExpiry ? Never : expiryMs;
-                    if (string1.Exists && session.TryOverwrite(string1, (byte*)value, 16, expiryMs))
+                    if (string1.Exists && session.TryOverwrite(string1, (byte*)value, 16, key.Hash,
+                        expiryMs))
                         Interlocked.Increment(ref overwritten);
                     else Assert.Equal(StoreStatus.Ok,
                         session.Set(key, new ReadOnlySpan<byte>(value, 16), default, expiryMs));

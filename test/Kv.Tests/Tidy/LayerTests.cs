@@ -35,7 +35,7 @@ public partial class LayerTests
     /// what it waits in.</summary>
     private static readonly string[][] ServerOrder =
     [
-        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics", "Notifications"],
+        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics", "Notifications", "Tracking"],
         ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families", "Http"], ["Network"],
     ];
 

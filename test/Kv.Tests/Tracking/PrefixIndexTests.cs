@@ -1,0 +1,36 @@
+using System.Text;
+using Kv.Server.Tracking;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Tracking;
+
+/// <summary>Which prefixes a key has: few are compared one by one, many are looked up by length.</summary>
+public sealed class PrefixIndexTests
+{
+    [Theory, InlineData(0), InlineData(3), InlineData(8), InlineData(9), InlineData(200)]
+    public void Finds_every_prefix_and_no_other(int count)
+    {
+        var random = Seed.NewRandom(count);
+        for (int round = 0; round < TimeBudget.Count(50); round++)
+        {
+            var names = Enumerable.Range(0, count).Select(_ => Word(random, 6)).Distinct().ToArray();
+            var index = new PrefixIndex([.. names.Select(name => new BroadcastPrefix(Encoding.ASCII.GetBytes(name)))]);
+            for (int i = 0; i < 100; i++)
+            {
+                string key = Word(random, 9);
+                byte[] bytes = Encoding.ASCII.GetBytes(key);
+                string[] expected = [.. names.Where(name => key.StartsWith(name, StringComparison.Ordinal))
+                    .Order(StringComparer.Ordinal)];
+                List<(PrefixIndex.Ranked Of, int Key)> found = [];
+                index.AddAll(bytes, 7, found);
+                Assert.Equal(expected,
+                    found.OrderBy(one => one.Of.Rank).Select(one => Encoding.ASCII.GetString(one.Of.Prefix.Name)));
+                Assert.All(found, one => Assert.Equal(7, one.Key));
+                Assert.True(index.HasAny(bytes) == expected.Length > 0, Seed.Hint);
+            }
+        }
+    }
+
+    private static string Word(Random random, int lengthMax) =>
+        new([.. Enumerable.Range(0, random.Next(lengthMax)).Select(_ => (char)('a' + random.Next(2)))]);
+}

@@ -170,8 +170,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
 
     private void AnnounceReady(KvServer kv, LineLogging log, ILogger server)
     {
-        var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint
-            ? $"tcp {endpoint}" : $"unix {endpoint}");
+        var endpoints = kv.Endpoints.Select(endpoint => endpoint is IPEndPoint { Port: var port }
+            ? $"{(port == kv.Options.Tls.Port ? "tls" : "tcp")} {endpoint}" : $"unix {endpoint}");
         log.CreateLogger("Kv.Server.Network")
             .LogInformation("{Endpoints}; {Mode}; {Workers} {Transport} workers", string.Join(", ", endpoints),
             kv.IsProtected ? "protected mode, loopback only (open with --requirepass and --bind)"
@@ -179,9 +179,9 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             kv.Workers, kv.Transport);
         log.CreateLogger("Kv.Server.Data")
             .LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));
-        int port = kv.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0;
+        int first = kv.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0;
         var sinceStart = DateTime.UtcNow - Process.GetCurrentProcess().StartTime.ToUniversalTime();
-        server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", port,
+        server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", first,
             (long)sinceStart.TotalMilliseconds);
     }
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Net;
+using System.Net.Sockets;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
@@ -15,6 +16,7 @@ using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
 using Kv.Server.Sessions;
+using Kv.Server.Tls;
 using Kv.Server.Tracking;
 using Kv.Server.Users;
 using Kv.Storage;
@@ -51,6 +53,7 @@ public sealed class KvServer : IAsyncDisposable
         Log = log.CreateLogger("Kv.Server.Server");
         Started = time.GetUtcNow();
         StartedTickMs = TickMs;
+        Tls = new TlsState(options, Log, time);
         Latency = new LatencyMonitor(time);
         _pauses = new CollectorPauses(Latency, time);
         HotKeys = new HotKeys(time);
@@ -127,11 +130,15 @@ public sealed class KvServer : IAsyncDisposable
         {
             server.FollowOptions();
             server.BeginUsers();
+            server.BeginTls();
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
-            server.Descriptors = DescriptorLimit.Measure(
-                copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount, copy.Bind.Count + 1
-                + (copy.MetricsPort > 0 ? copy.Bind.Count + HttpPort.ConnectionsMax + HttpPort.OtherDescriptors : 0));
+            int workers = copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount;
+            server.Descriptors = DescriptorLimit.Measure(workers, copy.Bind.Count + 1
+                + (copy.Tls.Port > 0
+                    ? copy.Bind.Count + PipelineTransport.OtherDescriptors + (StreamPoller.Descriptors * workers) : 0)
+                + (copy.MetricsPort > 0
+                    ? copy.Bind.Count + HttpPort.ConnectionsMax + PipelineTransport.OtherDescriptors : 0));
             server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
             if (copy.MetricsPort > 0)
@@ -261,6 +268,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal AuthFailures AuthFailures { get; }
 
+    /// <summary>Certificates and handshakes.</summary>
+    internal TlsState Tls { get; }
+
     internal RateMeter Rates { get; }
 
     /// <summary>Gives back what is free.</summary>
@@ -312,19 +322,12 @@ public sealed class KvServer : IAsyncDisposable
         lock (_stopGuard)
         {
             if (_stopping != null || _transport == null) throw new InvalidOperationException("The server has stopped.");
-            if (_inProcess == null)
-            {
-                _inProcess = _transport as PipelineTransport ?? new PipelineTransport(this, listens: false);
-                // It does nothing that waits.
-                if (_inProcess != _transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();
-            }
-
-            return _inProcess.Connect();
+            return PortableLatched(_transport).Connect();
         }
     }
 
-    /// <summary>Whether a server with these options would start, as far as that can be seen without starting: its users
-    /// and the names of its commands.</summary>
+    /// <summary>Whether a server with these options would start, as far as that can be seen without starting: its users,
+    /// the names of its commands, and the files of TLS.</summary>
     /// <returns>Null, or what is wrong in one line.</returns>
     public static string? WhyNotStart(ServerOptions options)
     {
@@ -333,6 +336,7 @@ public sealed class KvServer : IAsyncDisposable
         try
         {
             server.BeginUsers();
+            server.BeginTls();
             return null;
         }
         catch (ArgumentException exception)
@@ -350,9 +354,22 @@ public sealed class KvServer : IAsyncDisposable
     public bool IsServing(TimeSpan within) =>
         _transport?.MakesProgress((int)Math.Clamp(within.TotalMilliseconds, 1, int.MaxValue)) ?? false;
 
-    /// <summary>Reads again what is in files: the users of aclfile, all or none of them.</summary>
+    /// <summary>Reads again what is in files: the users of aclfile, all or none of them, and what
+    /// <see cref="ReloadCertificates"/> does.</summary>
     /// <returns>False, with a line in the log for each, when something is as it was.</returns>
     public bool Reload()
+    {
+        bool hasCertificates = ReloadCertificates() == null;
+        return ReloadUsers() && hasCertificates;
+    }
+
+    /// <summary>Reads the files of TLS again: certificates, keys and authorities. Clients that are connected keep
+    /// theirs.</summary>
+    /// <returns>Null when done, or without TLS; else what is wrong: then the server goes on with those of
+    /// before.</returns>
+    public string? ReloadCertificates() => Tls.Reload();
+
+    private bool ReloadUsers()
     {
         if (Options.AclFile.Length == 0) return true;
         if (Users.LoadFile() is { } error)
@@ -363,6 +380,30 @@ public sealed class KvServer : IAsyncDisposable
 
         Log.LogInformation("The users of {File} have been read again", Options.AclFile);
         return true;
+    }
+
+    /// <summary>Begins to accept clients over TLS from a socket, until that is disposed; for the transport that serves
+    /// only plain ones. From any thread.</summary>
+    // Lock order: the listeners' lock is held, then this one. Who stops has this one first, and takes the other in a
+    // thread of its own.
+    internal void AcceptTls(Socket listener)
+    {
+        lock (_stopGuard)
+        {
+            if (_stopping != null || _transport == null) listener.Dispose();
+            else PortableLatched(_transport).AcceptTls(listener);
+        }
+    }
+
+    /// <summary>What serves streams: the transport itself, or one beside it.</summary>
+    private PipelineTransport PortableLatched(ITransport transport)
+    {
+        Debug.Assert(_stopGuard.IsHeldByCurrentThread, "there is one, and none after the end");
+        if (_inProcess != null) return _inProcess;
+        _inProcess = transport as PipelineTransport ?? new PipelineTransport(this, listens: false);
+        // It does nothing that waits.
+        if (_inProcess != transport) _inProcess.StartAsync(CancellationToken.None).GetAwaiter().GetResult();
+        return _inProcess;
     }
 
     /// <summary>Stops accepting, runs what was received, and closes every connection, within
@@ -400,6 +441,7 @@ public sealed class KvServer : IAsyncDisposable
         ClientMemory.Dispose();
         _heap?.Dispose();
         Pause.Dispose();
+        Tls.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it
         Remainders.Dispose();
         Scripts.Dispose();
@@ -469,6 +511,12 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("requirepass", Users.FollowPassword);
         Options.OnChange("acllog-max-len", AccessLog.Follow);
         AccessLog.Follow(Options);
+    }
+
+    private void BeginTls()
+    {
+        if (Tls.Load(Options) is { } wrong) throw new ArgumentException(wrong, nameof(Options));
+        Tls.Follow();
     }
 
     private string? FollowPolicy(ServerOptions options)

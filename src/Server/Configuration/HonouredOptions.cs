@@ -19,7 +19,8 @@ internal static class HonouredOptions
     [
         new Option<long>("port", Port, o => o.Port, (o, v) => o.Port = (int)v)
         {
-            Summary = "TCP port; 0 at start takes a free one, afterwards it ends TCP", Change = OptionChange.ByHandler,
+            Summary = "TCP port; 0 at start takes a free one (none with tls-port), later it ends TCP",
+            Change = OptionChange.ByHandler,
         },
         new Option<IReadOnlyList<string>>("bind", new BindType(), o => o.Bind, (o, v) => o.Bind = v)
         {

@@ -9,6 +9,8 @@ namespace Kv.Server.Configuration;
 internal static class KeptOptions
 {
     private const string NothingSaved = "nothing is saved to disk yet";
+    private const string NoClientTls = "the server does not connect to others by TLS";
+    private const string OwnSessions = "what is kept of sessions, and for how long, is decided by .NET";
     private const string AlwaysLazy = "large values are always freed later, by another thread";
 
     private static readonly NumberType Port = new(0, 65535);
@@ -165,23 +167,25 @@ internal static class KeptOptions
         },
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
         new Option<bool>("stop-writes-on-bgsave-error", YesNo, true) { Harmless = "no", Reason = NothingSaved },
-        new Option<string>("tls-auth-clients", Words("no", "yes", "optional"), "yes"),
-        new Option<string>("tls-ca-cert-dir", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-ca-cert-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-cert-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-ciphers", Text, ""),
-        new Option<string>("tls-ciphersuites", Text, ""),
-        new Option<string>("tls-client-cert-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-client-key-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-client-key-file-pass", Text, "") { IsSecret = true },
-        new Option<string>("tls-dh-params-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-key-file", Text, "") { Change = OptionChange.Protected },
-        new Option<string>("tls-key-file-pass", Text, "") { IsSecret = true },
-        new Option<bool>("tls-prefer-server-ciphers", YesNo, false),
-        new Option<string>("tls-protocols", Text, ""),
-        new Option<long>("tls-session-cache-size", Int32, 20480),
-        new Option<long>("tls-session-cache-timeout", Int32, 300),
-        new Option<bool>("tls-session-caching", YesNo, true),
+        new Option<string>("tls-client-cert-file", Text, "")
+        {
+            Change = OptionChange.Protected, Reason = NoClientTls,
+        },
+        new Option<string>("tls-client-key-file", Text, "")
+        {
+            Change = OptionChange.Protected, Reason = NoClientTls,
+        },
+        new Option<string>("tls-client-key-file-pass", Text, "") { IsSecret = true, Reason = NoClientTls },
+        new Option<string>("tls-dh-params-file", Text, "")
+        {
+            Change = OptionChange.Protected, Reason = "keys are agreed upon by elliptic curves",
+        },
+        new Option<bool>("tls-prefer-server-ciphers", YesNo, false)
+        {
+            Harmless = "yes", Reason = "the server's order of cipher suites always counts",
+        },
+        new Option<long>("tls-session-cache-size", Int32, 20480) { Reason = OwnSessions },
+        new Option<long>("tls-session-cache-timeout", Int32, 300) { Reason = OwnSessions },
     ];
 
     private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));

@@ -10,7 +10,7 @@ internal static class OptionTable
 {
     /// <summary>All rows, in the order of help and CONFIG GET.</summary>
     public static IReadOnlyList<Option> Rows { get; } =
-        [.. HonouredOptions.Rows, .. RefusedOptions.Rows, .. KeptOptions.Rows];
+        [.. HonouredOptions.Rows, .. TlsOptionRows.Rows, .. RefusedOptions.Rows, .. KeptOptions.Rows];
 
     private static readonly UTF8Encoding StrictUtf8 = new(false, throwOnInvalidBytes: true);
     private static readonly Dictionary<string, Option> ByName = new(StringComparer.OrdinalIgnoreCase);

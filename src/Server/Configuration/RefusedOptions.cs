@@ -5,7 +5,6 @@ internal static class RefusedOptions
 {
     private const string NoAppendFile = "the append-only file does not exist yet: data would not survive a restart";
     private const string NoReplication = "replication does not exist yet";
-    private const string NoTls = "TLS does not exist yet: clients would speak in clear";
 
     internal static readonly Option[] Rows =
     [
@@ -22,9 +21,14 @@ internal static class RefusedOptions
             Class = OptionClass.Refused, Change = OptionChange.AtStart,
             Reason = "the server stays in the foreground: start it from systemd, a container or with '&'",
         },
-        new Option<long>("tls-port", new NumberType(0, 65535), 0) { Class = OptionClass.Refused, Reason = NoTls },
-        new Option<bool>("tls-replication", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
-        new Option<bool>("tls-cluster", YesNoType.Instance, false) { Class = OptionClass.Refused, Reason = NoTls },
+        new Option<bool>("tls-replication", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Reason = NoReplication,
+        },
+        new Option<bool>("tls-cluster", YesNoType.Instance, false)
+        {
+            Class = OptionClass.Refused, Reason = "cluster mode does not exist yet",
+        },
         new Option<string>("replicaof", new PrimaryType(), "")
         {
             Class = OptionClass.Refused, Reason = NoReplication, Change = OptionChange.AtStart, Aliases = ["slaveof"],

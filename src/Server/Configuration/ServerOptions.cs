@@ -21,8 +21,9 @@ public sealed class ServerOptions
     // Network. Port, Bind and TcpBacklog change only through a handler that moves the listeners; the unix socket is
     // fixed at start.
 
-    /// <summary>The TCP port. 0 at start lets the system choose one; set to 0 by CONFIG SET, nothing listens on TCP any
-    /// more (on a server that was started with 0 it is that first port again).</summary>
+    /// <summary>The TCP port. 0 at start lets the system choose one, or with a port for TLS there is none; set to 0 by
+    /// CONFIG SET, nothing listens on TCP any more (on a server for which the system chose it is that first port
+    /// again).</summary>
     public int Port { get; set; } = 6379;
 
     /// <summary>
@@ -58,6 +59,9 @@ public sealed class ServerOptions
 
     /// <summary>A TCP port of its own for these pages, on the addresses of <see cref="Bind"/>; 0 for none.</summary>
     public int MetricsPort { get; set; }
+
+    /// <summary>TLS: its port, certificates, and who has to show one.</summary>
+    public TlsOptions Tls { get; private set; } = new();
 
     /// <summary>Which of the two transports serves the sockets.</summary>
     public TransportKind Transport { get; set; } =
@@ -313,6 +317,7 @@ public sealed class ServerOptions
             copy.Origins = Origins.Copy();
             copy._handlers = [];
             copy.PackedLimits = PackedLimits.Copy();
+            copy.Tls = Tls.Copy();
             copy.ChangeLock = new Lock();
             copy.RewriteLock = new Lock();
             return copy;

@@ -3,7 +3,7 @@ using System.Net;
 namespace Kv.Server.Network;
 
 /// <summary>Plain TCP and unix sockets on Linux: a fixed set of worker threads, each with an epoll and its share of the
-/// connections.</summary>
+/// connections. Clients over TLS are served by a <see cref="PipelineTransport"/> beside it.</summary>
 internal sealed class EpollTransport(KvServer server) : ITransport
 {
     private EpollWorker[] _workers = [];
@@ -26,7 +26,7 @@ internal sealed class EpollTransport(KvServer server) : ITransport
         foreach (var worker in workers) worker.Start();
         server.Options.OnChange("timeout", _ => Attend());
         _acceptor = new Acceptor(server, workers);
-        _listeners.Serve(_acceptor.Add, _acceptor.Remove);
+        _listeners.Serve(_acceptor.Add, _acceptor.Remove, server.AcceptTls);
         _acceptor.Start();
         return Task.CompletedTask;
     }

@@ -18,9 +18,6 @@ internal sealed class HttpPort(KvServer server) : IDisposable
 {
     public const int ConnectionsMax = 16;
 
-    /// <summary>What the sockets take beside themselves: .NET waits for them in a thread of its own.</summary>
-    public const int OtherDescriptors = 8;
-
     /// <summary>The longest head of a request.</summary>
     public const int HeadBytesMax = 8 << 10;
 

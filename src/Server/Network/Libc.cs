@@ -9,7 +9,8 @@ namespace Kv.Server.Network;
 /// failed call.</summary>
 internal static unsafe partial class Libc
 {
-    public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10, EpollRdHup = 0x2000;
+    public const uint EpollIn = 0x1, EpollOut = 0x4, EpollErr = 0x8, EpollHup = 0x10, EpollRdHup = 0x2000,
+        EpollEdge = 0x80000000;
     public const int EpollAdd = 1, EpollDelete = 2, EpollModify = 3;
     public const int MsgPeek = 0x2, MsgNoSignal = 0x4000, MsgMore = 0x8000;
     public const int SockNonBlock = 0x800, SockCloseOnExec = 0x80000;

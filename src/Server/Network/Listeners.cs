@@ -16,15 +16,20 @@ namespace Kv.Server.Network;
 /// </remarks>
 internal sealed class Listeners(KvServer server)
 {
-    private readonly record struct TcpListener(IPEndPoint EndPoint, Socket Socket);
+    private readonly record struct TcpListener(IPEndPoint EndPoint, bool IsTls, Socket Socket)
+    {
+        public bool IsAt(WantedAddress wanted) => wanted.EndPoint.Equals(EndPoint) && wanted.IsTls == IsTls;
+    }
+
+    private const string NoPort = "Unable to listen on this port. Check server logs.";
 
     private readonly Lock _guard = new();
-    private Action<Socket> _begin = _ => { };
+    private Action<Socket> _begin = _ => { }, _beginTls = _ => { };
     private Action<Socket> _end = socket => socket.Dispose();
     private List<TcpListener> _tcp = [];
     private Socket? _unix;
     private string _unixPath = "";
-    private int _port, _chosenPort;
+    private int _port, _chosenPort, _tlsPort;
     private IReadOnlyList<string> _bind = [];
     private IReadOnlyList<EndPoint> _endPoints = [];
     private bool _isClosed;
@@ -40,16 +45,17 @@ internal sealed class Listeners(KvServer server)
         var options = server.Options;
         lock (_guard)
         {
-            (_port, _bind) = (options.Port, options.Bind);
+            (_port, _tlsPort, _bind) = (options.Port, options.Tls.Port, options.Bind);
             if (options.ListeningSockets.Count > 0)
             {
                 TakeOver(options.ListeningSockets);
                 return;
             }
 
-            _tcp = options.Port == 0 ? OpenOnFreePort(options)
-                : OpenAll(WantedAddress.Of(options, options.Port), options.TcpBacklog);
-            if (options.Port == 0) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
+            bool isFree = options.Port == 0 && options.Tls.Port == 0;
+            _tcp = isFree ? OpenOnFreePort(options)
+                : OpenAll(WantedAddress.OfClients(options, options.Port), options.TcpBacklog);
+            if (isFree) _chosenPort = _tcp.Count > 0 ? _tcp[0].EndPoint.Port : 0;
             try
             {
                 if (options.UnixSocket.Length > 0) _unix = ListeningSocket.OpenUnix(options);
@@ -66,12 +72,13 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>Serves sockets that somebody else opened. A unix socket's file stays theirs.</summary>
+    /// <summary>Serves sockets that somebody else opened; the one whose port is tls-port, over TLS. A unix socket's file stays theirs.</summary>
     private void TakeOver(IReadOnlyList<Socket> sockets)
     {
         foreach (var socket in sockets)
         {
-            if (socket.LocalEndPoint is IPEndPoint endPoint) _tcp.Add(new TcpListener(endPoint, socket));
+            if (socket.LocalEndPoint is IPEndPoint endPoint)
+                _tcp.Add(new TcpListener(endPoint, endPoint.Port == _tlsPort, socket));
             else if (_unix == null && socket.LocalEndPoint is UnixDomainSocketEndPoint) _unix = socket;
             else throw new ListenException("A socket that was handed over is neither of TCP nor the only unix socket",
                 false, 0);
@@ -83,17 +90,19 @@ internal sealed class Listeners(KvServer server)
     /// <summary>Serves the sockets, and follows the options from now on.</summary>
     /// <param name="begin">Begins to accept from a socket.</param>
     /// <param name="end">Stops accepting from a socket, and disposes it.</param>
-    public void Serve(Action<Socket> begin, Action<Socket> end)
+    /// <param name="beginTls">Begins to accept clients over TLS from a socket, until that is disposed.</param>
+    public void Serve(Action<Socket> begin, Action<Socket> end, Action<Socket> beginTls)
     {
         var options = server.Options;
         options.OnChange("port", changed =>
-            TryMove(changed) ? null : "Unable to listen on this port. Check server logs.");
+            TryMove(changed) ? null : NoPort);
+        options.OnChange("tls-port", changed => server.Tls.Load(changed) ?? (TryMove(changed) ? null : NoPort));
         options.OnChange("bind", changed => TryMove(changed) ? null : "Failed to bind to specified addresses.");
         options.OnChange("tcp-backlog", Listen);
         lock (_guard)
         {
-            (_begin, _end) = (begin, end);
-            foreach (var listener in _tcp) begin(listener.Socket);
+            (_begin, _end, _beginTls) = (begin, end, beginTls);
+            foreach (var listener in _tcp) BeginLatched(listener);
             if (_unix != null) begin(_unix);
         }
     }
@@ -105,7 +114,7 @@ internal sealed class Listeners(KvServer server)
         {
             if (_isClosed) return;
             _isClosed = true;
-            foreach (var listener in _tcp) _end(listener.Socket);
+            foreach (var listener in _tcp) EndLatched(listener);
             if (_unix == null) return;
             _end(_unix);
             if (_unixPath.Length > 0) File.Delete(_unixPath);
@@ -145,12 +154,13 @@ internal sealed class Listeners(KvServer server)
         opened ??= [];
         try
         {
-            foreach (var (endPoint, optional) in wanted)
+            foreach (var each in wanted)
             {
+                var (endPoint, optional) = each;
                 var socket = ListeningSocket.OpenTcp(endPoint, backlog, optional);
-                if (socket != null)
-                    opened.Add(new TcpListener(
-                        new IPEndPoint(endPoint.Address, ((IPEndPoint)socket.LocalEndPoint!).Port), socket));
+                if (socket == null) continue;
+                int port = ((IPEndPoint)socket.LocalEndPoint!).Port;
+                opened.Add(new TcpListener(new IPEndPoint(endPoint.Address, port), each.IsTls, socket));
             }
 
             return opened;
@@ -168,21 +178,22 @@ internal sealed class Listeners(KvServer server)
     {
         lock (_guard)
         {
-            if (_isClosed || (options.Port == _port && options.Bind.SequenceEqual(_bind))) return true;
+            if (_isClosed || (options.Port == _port && options.Tls.Port == _tlsPort
+                && options.Bind.SequenceEqual(_bind))) return true;
             // 0 at start was the system's choice, and remains that; afterwards it means no TCP.
             int port = options.Port != 0 ? options.Port : _chosenPort;
             try
             {
-                Move(port == 0 ? [] : WantedAddress.Of(options, port), options.TcpBacklog);
+                Move(WantedAddress.OfClients(options, port), options.TcpBacklog);
             }
             catch (ListenException exception)
             {
-                server.Log.LogWarning("CONFIG SET of port or bind failed, nothing has changed: {Message}",
+                server.Log.LogWarning("CONFIG SET of port, tls-port or bind failed, nothing has changed: {Message}",
                     exception.Message);
                 return false;
             }
 
-            (_port, _bind) = (options.Port, options.Bind);
+            (_port, _tlsPort, _bind) = (options.Port, options.Tls.Port, options.Bind);
             Publish();
             server.Log.LogInformation("Listening on {EndPoints}",
                 _endPoints.Count == 0 ? "nothing" : string.Join(", ", _endPoints));
@@ -193,14 +204,14 @@ internal sealed class Listeners(KvServer server)
     private void Move(List<WantedAddress> wanted, int backlog)
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "one change at a time");
-        var kept = _tcp.Where(listener => wanted.Exists(want => want.EndPoint.Equals(listener.EndPoint))).ToList();
+        var kept = _tcp.Where(listener => wanted.Exists(listener.IsAt)).ToList();
         var old = _tcp.Except(kept).ToList();
-        var added = wanted.Where(want => !kept.Exists(listener => listener.EndPoint.Equals(want.EndPoint))).ToList();
+        var added = wanted.Where(want => !kept.Exists(listener => listener.IsAt(want))).ToList();
         List<TcpListener> opened;
         try
         {
             opened = OpenAll(added, backlog);
-            foreach (var listener in old) _end(listener.Socket);
+            foreach (var listener in old) EndLatched(listener);
         }
         catch (ListenException exception)
             when (exception.AddressInUse && old.Exists(listener => listener.EndPoint.Port == exception.Port))
@@ -208,17 +219,16 @@ internal sealed class Listeners(KvServer server)
             opened = Replace(old, added, backlog, kept);
         }
 
-        foreach (var listener in opened) _begin(listener.Socket);
+        foreach (var listener in opened) BeginLatched(listener);
         // In the order of the options: the first one is what INFO calls tcp_port.
-        _tcp = [.. kept.Concat(opened)
-            .OrderBy(listener => wanted.FindIndex(want => want.EndPoint.Equals(listener.EndPoint)))];
+        _tcp = [.. kept.Concat(opened).OrderBy(listener => wanted.FindIndex(listener.IsAt))];
     }
 
     /// <summary>Closes the old sockets before it opens the new ones: the old ones may be in the way.</summary>
     private List<TcpListener> Replace(List<TcpListener> old, List<WantedAddress> added, int backlog,
         List<TcpListener> kept)
     {
-        foreach (var listener in old) _end(listener.Socket);
+        foreach (var listener in old) EndLatched(listener);
         try
         {
             return OpenAll(added, backlog);
@@ -226,25 +236,34 @@ internal sealed class Listeners(KvServer server)
         catch (ListenException)
         {
             _tcp = kept;
-            foreach (var listener in old) Restore(listener.EndPoint, backlog);
+            foreach (var listener in old) Restore(listener, backlog);
             Publish();
             throw;
         }
     }
 
-    private void Restore(IPEndPoint endPoint, int backlog)
+    private void Restore(TcpListener listener, int backlog)
     {
         try
         {
-            var restored = OpenAll([new WantedAddress(endPoint, false)], backlog)[0];
+            var wanted = new WantedAddress(listener.EndPoint, Optional: false) { IsTls = listener.IsTls };
+            var restored = OpenAll([wanted], backlog)[0];
             _tcp.Add(restored);
-            _begin(restored.Socket);
+            BeginLatched(restored);
         }
         catch (ListenException exception)
         {
             // Another program took it in the moment between.
             server.Log.LogError("Cannot listen where it did before: {Message}", exception.Message);
         }
+    }
+
+    private void BeginLatched(TcpListener listener) => (listener.IsTls ? _beginTls : _begin)(listener.Socket);
+
+    private void EndLatched(TcpListener listener)
+    {
+        if (listener.IsTls) listener.Socket.Dispose();
+        else _end(listener.Socket);
     }
 
     /// <summary>listen(2) again on a listening socket changes the length of its queue.</summary>

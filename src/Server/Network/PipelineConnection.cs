@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Diagnostics;
 using System.IO.Pipelines;
+using System.Net.Security;
 using System.Net.Sockets;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -9,8 +10,8 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
-/// <summary>A client over a socket's stream, or one inside of the process: one loop on the thread pool that receives,
-/// runs and writes.</summary>
+/// <summary>A client over a socket's stream, over TLS, or inside of the process: one loop on the thread pool that
+/// receives, runs and writes.</summary>
 /// <remarks>
 /// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that
 /// clients are served that send everything before they read. <see cref="_guard"/> orders the loop and the writer.
@@ -30,6 +31,10 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private const int DrainMs = 1000, DrainBytes = 16 * 1024;
 
+    /// <summary>After so many receives without a wait in between the loop gives way: over TLS others may wait for its
+    /// thread.</summary>
+    private const int ReceivesMax = 16;
+
     /// <summary>A timer that came a moment too early comes again after this time.</summary>
     private const int TimerAgainMs = 50;
 
@@ -41,6 +46,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private readonly WindowLeases _leases;
     private readonly Stream _stream;
     private readonly Socket? _socket;
+    private readonly TlsHandshake? _handshake;
     private readonly StreamInput _input;
     private readonly PipeWriter _writer;
     private readonly Lock _guard = new();
@@ -56,12 +62,16 @@ internal sealed class PipelineConnection : ISessionOwner
     private long _flushes, _flushesSeen = NotSeen, _flushesSeenTickMs;
     private long _charged, _inWriter;
 
-    public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket)
+    /// <param name="stream">The socket's own, an <see cref="SslStream"/> over it, or one without a socket.</param>
+    /// <param name="handshake">Over TLS, what comes first.</param>
+    public PipelineConnection(KvServer server, WindowLeases leases, Stream stream, Socket? socket,
+        TlsHandshake? handshake)
     {
         _server = server;
         _leases = leases;
         _stream = stream;
         _socket = socket;
+        _handshake = handshake;
         _writer = PipeWriter.Create(stream, WriterOptions);
         _input = new StreamInput(stream, socket, _signal);
     }
@@ -106,7 +116,8 @@ internal sealed class PipelineConnection : ISessionOwner
     public void BeginStop()
     {
         _stopping = true;
-        Wake(Session);
+        if (_handshake is { IsOver: false }) Abort();
+        else Wake(Session);
     }
 
     /// <summary>Ends the connection now.</summary>
@@ -131,6 +142,7 @@ internal sealed class PipelineConnection : ISessionOwner
     public bool IsOverdue(long now)
     {
         if (_failed) return false;      // it is being closed, and has been counted
+        if (_handshake is { IsOver: false }) return _handshake.IsLate(now, Session);
         var options = _server.Options;
         long timeoutMs = options.Timeout * 1000L, authMs = options.AuthTimeout * 1000L;
         if (timeoutMs > 0 && now - Session.LastActiveTickMs >= timeoutMs && Session.Kind == ClientKind.Normal
@@ -149,16 +161,21 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         try
         {
-            await LoopAsync().ConfigureAwait(false);
-            await _writing.ConfigureAwait(false);
+            if (_handshake == null || await _handshake.RunAsync(Session).ConfigureAwait(false))
+            {
+                await LoopAsync().ConfigureAwait(false);
+                await _writing.ConfigureAwait(false);
+            }
+            else _failed = true;
+
             if (Session.CloseAfterReply && !_failed && _socket != null) BeginLinger();
-            if (_socket is { Connected: true } && !_failed) _socket.Shutdown(SocketShutdown.Send);
+            if (_socket is { Connected: true } && !_failed) await EndOutputAsync(_socket).ConfigureAwait(false);
             if (_lingers) await DrainAsync().ConfigureAwait(false);
         }
         catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException
-            or OperationCanceledException or InvalidOperationException)
+            or OperationCanceledException or InvalidOperationException or TimeoutException)
         {
-            // The client has gone: nobody is left to reply to.
+            // The client has gone or does not read: nobody is left to reply to.
         }
         catch (Exception exception)
         {
@@ -166,6 +183,15 @@ internal sealed class PipelineConnection : ISessionOwner
         }
 
         await EndAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Says that nothing more comes, so that the client knows a whole conversation from one that was cut
+    /// off.</summary>
+    private async ValueTask EndOutputAsync(Socket socket)
+    {
+        if (_stream is SslStream tls)
+            await tls.ShutdownAsync().WaitAsync(TimeSpan.FromMilliseconds(DrainMs)).ConfigureAwait(false);
+        socket.Shutdown(SocketShutdown.Send);
     }
 
     /// <summary>Takes the replies of a run, into the stream if it keeps up, else into the backlog.</summary>
@@ -223,6 +249,7 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private async Task LoopAsync()
     {
+        int receives = 0;
         while (!_failed && !Session.CloseAfterReply)
         {
             _signal.Clear();
@@ -249,7 +276,16 @@ internal sealed class PipelineConnection : ISessionOwner
 
             // What is pending now is an incomplete command, which may never be completed.
             if (_input.HasEnded || (_stopping && !_input.HasArrived)) return;
-            if (_input.CanReceive()) await ReceiveAsync().ConfigureAwait(false);
+            if (_input.CanReceive())
+            {
+                if (_handshake != null && ++receives % ReceivesMax == 0) await Task.Yield();
+                await ReceiveAsync().ConfigureAwait(false);
+                continue;
+            }
+
+            receives = 0;
+            // The rest of what arrived over TLS may never come: it is not waited for.
+            if (_stopping) await Task.Delay(1).ConfigureAwait(false);
             else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
@@ -553,6 +589,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         _failed = true;
         if (!_lingers) Session.End();
+        if (_handshake is { IsCompleted: true }) _server.Tls.Counters.CountEnd();
         await _stream.DisposeAsync().ConfigureAwait(false);
         if (_lingers) _server.Connections.EndLinger();
         await _writing.ConfigureAwait(false);

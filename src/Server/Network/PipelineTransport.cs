@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Net;
+using System.Net.Security;
 using System.Net.Sockets;
 using Kv.Server.Sessions;
 using Microsoft.Extensions.Logging;
@@ -12,6 +13,9 @@ namespace Kv.Server.Network;
 /// <param name="listens">False when another transport listens, and this one serves only attached streams.</param>
 internal sealed class PipelineTransport(KvServer server, bool listens = true) : ITransport
 {
+    /// <summary>What the sockets take beside themselves: .NET waits for them in a thread of its own.</summary>
+    public const int OtherDescriptors = 8;
+
     private const int BackOffMs = 10;
     private const int SweepMs = 500;
 
@@ -19,6 +23,9 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
     private readonly CancellationTokenSource _stop = new();
     private readonly ConcurrentQueue<Task> _accepting = new();
     private readonly Listeners _listeners = new(server);
+    private readonly Lock _guard = new();
+    private StreamPoller[] _pollers = [];
+    private int _nextPoller;
     private WindowLeases? _leases;
     private Task _sweeping = Task.CompletedTask;
 
@@ -35,18 +42,31 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         if (listens)
         {
             _listeners.Open();
-            _listeners.Serve(listener => _accepting.Enqueue(AcceptAsync(listener)), listener => listener.Dispose());
+            _listeners.Serve(listener => _accepting.Enqueue(AcceptAsync(listener, isTls: false)),
+                listener => listener.Dispose(), AcceptTls);
         }
 
         _sweeping = SweepAsync();
         return Task.CompletedTask;
     }
 
+    /// <summary>Begins to accept clients over TLS from a socket, until that is disposed. From any thread.</summary>
+    public void AcceptTls(Socket listener)
+    {
+        lock (_guard)
+        {
+            if (_pollers.Length == 0 && OperatingSystem.IsLinux())
+                _pollers = [.. Enumerable.Range(0, WorkerCount).Select(i => new StreamPoller(server.Log, i))];
+        }
+
+        _accepting.Enqueue(AcceptAsync(listener, isTls: true));
+    }
+
     /// <summary>Serves a stream, and disposes it at the end.</summary>
     public void Attach(Stream stream, Socket? socket, string address, string local, bool isLocal,
-        bool isReserved = false)
+        bool isReserved = false, TlsHandshake? handshake = null)
     {
-        var connection = new PipelineConnection(server, _leases!, stream, socket);
+        var connection = new PipelineConnection(server, _leases!, stream, socket, handshake);
         connection.Session = new Session(server.Connections.NextId(), server, connection)
         {
             Address = address,
@@ -102,6 +122,9 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             await Task.Delay(1, CancellationToken.None).ConfigureAwait(false);
         }
 
+        bool ended = true;
+        foreach (var poller in _pollers) ended &= poller.Stop(ITransport.StopGraceMs);
+        if (!ended) return false;
         _leases?.Dispose();
         _stop.Dispose();
         return true;
@@ -119,7 +142,7 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
         }
     }
 
-    private async Task AcceptAsync(Socket listener)
+    private async Task AcceptAsync(Socket listener, bool isTls)
     {
         using var spare = new SpareDescriptor();
         while (!_stop.IsCancellationRequested)
@@ -127,7 +150,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
             try
             {
                 var socket = await listener.AcceptAsync(_stop.Token).ConfigureAwait(false);
-                await AdmitAsync(socket).ConfigureAwait(false);
+                if (isTls) await AdmitTlsAsync(socket).ConfigureAwait(false);
+                else await AdmitAsync(socket).ConfigureAwait(false);
             }
             catch (OperationCanceledException)
             {
@@ -144,20 +168,22 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
                 if (server.LogBrakes.Accept.TryTake(server.TickMs, out string more))
                     server.Log.LogWarning(
                         "Cannot accept connections for lack of descriptors or memory; trying again{More}", more);
-                if (exception.SocketErrorCode == SocketError.TooManyOpenSockets) RefuseOne(listener, spare);
+                if (exception.SocketErrorCode == SocketError.TooManyOpenSockets) RefuseOne(listener, spare, isTls);
                 await Task.Delay(BackOffMs, CancellationToken.None).ConfigureAwait(false);
             }
         }
     }
 
-    /// <summary>Accepts a client with the spare descriptor, and sends it the error.</summary>
-    private void RefuseOne(Socket listener, SpareDescriptor spare)
+    /// <summary>Accepts a client with the spare descriptor, and sends it the error; over TLS it only sees the
+    /// end.</summary>
+    private void RefuseOne(Socket listener, SpareDescriptor spare, bool isTls)
     {
         try
         {
             if (!spare.TryLend() || !listener.Poll(0, SelectMode.SelectRead)) return;
             using var socket = listener.Accept();
-            socket.Send(Admission.RefuseForDescriptors(server));
+            byte[] refusal = Admission.RefuseForDescriptors(server);
+            if (!isTls) socket.Send(refusal);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
@@ -182,15 +208,51 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
                 return;
             }
 
-            if (peer != null) SetTcpOptions(socket);
-            string local = peer == null ? $"{socket.LocalEndPoint}:0" : socket.LocalEndPoint?.ToString() ?? "";
-            Attach(new NetworkStream(socket, ownsSocket: true), socket, peer?.ToString()
-                ?? local, local, isLocal, isReserved);
+            Serve(socket, peer, new NetworkStream(socket, ownsSocket: true), isLocal, isReserved);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             socket.Dispose();       // the client has gone already
         }
+    }
+
+    /// <summary>Takes a client over TLS on as soon as there is a place for its handshake, which then has the
+    /// place.</summary>
+    // Who is refused gets no error: nobody could read it before the handshake.
+    private async ValueTask AdmitTlsAsync(Socket socket)
+    {
+        bool hasPlace = false;
+        try
+        {
+            await server.Tls.Places.TakeAsync(_stop.Token).ConfigureAwait(false);
+            hasPlace = true;
+            var peer = socket.RemoteEndPoint as IPEndPoint;
+            bool isLocal = peer == null || IPAddress.IsLoopback(peer.Address);
+            if (Admission.Refusal(server, (int)socket.Handle, isLocal, out bool isReserved) == null)
+            {
+                Stream inner = _pollers.Length == 0 ? new NetworkStream(socket, ownsSocket: true)
+                    : _pollers[(uint)Interlocked.Increment(ref _nextPoller) % _pollers.Length].Open(socket);
+                var stream = new SslStream(inner, leaveInnerStreamOpen: false);
+                Serve(socket, peer, stream, isLocal, isReserved, new TlsHandshake(server, stream, inner, socket));
+                return;
+            }
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException
+            or OperationCanceledException)
+        {
+            // The client has gone already, or the server stops.
+        }
+
+        socket.Dispose();
+        if (hasPlace) server.Tls.Places.Leave();
+    }
+
+    private void Serve(Socket socket, IPEndPoint? peer, Stream stream, bool isLocal, bool isReserved,
+        TlsHandshake? handshake = null)
+    {
+        if (peer != null) SetTcpOptions(socket);
+        string local = peer == null ? $"{socket.LocalEndPoint}:0" : socket.LocalEndPoint?.ToString() ?? "";
+        Attach(stream, socket, peer?.ToString() ?? local, local, isLocal, isReserved, handshake);
     }
 
     private void SetTcpOptions(Socket socket)

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 
@@ -17,13 +18,14 @@ internal sealed class StreamInput
 {
     private readonly Stream _stream;
     private readonly Socket? _socket;
+    private readonly TlsInput? _tls;
     private readonly LoopSignal _signal;
     private readonly Action _onArrival;
     private ConfiguredValueTaskAwaitable<int>.ConfiguredValueTaskAwaiter _emptyRead;
     private Exception? _failure;
     private volatile State _state;
 
-    /// <param name="stream">The socket's, or an end of a connection inside of the process.</param>
+    /// <param name="stream">The socket's, TLS over that, or an end of a connection inside of the process.</param>
     /// <param name="socket">The stream's; null without one.</param>
     /// <param name="signal">Set when something arrives after <see cref="CanReceive"/> has returned false.</param>
     public StreamInput(Stream stream, Socket? socket, LoopSignal signal)
@@ -31,6 +33,7 @@ internal sealed class StreamInput
         Debug.Assert(socket != null || stream is InProcessStream, "the stream can be read from without waiting");
         _stream = stream;
         _socket = socket;
+        if (stream is SslStream tls) _tls = new TlsInput(tls);
         _signal = signal;
         _onArrival = OnArrival;
         if (socket != null) socket.Blocking = false;        // for Receive; awaited calls do not depend on it
@@ -39,15 +42,17 @@ internal sealed class StreamInput
     /// <summary>The client will send no more, and all it has sent has been received.</summary>
     public bool HasEnded { get; private set; }
 
-    /// <summary>Whether something has arrived. Does not begin to wait for it.</summary>
+    /// <summary>Whether something has arrived. Over TLS it may turn out to be a part of something.</summary>
     public bool HasArrived => _state == State.Arrived
-        || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput);
+        || (_socket != null ? _socket.Available > 0 : ((InProcessStream)_stream).HasInput)
+        || (_tls != null && CanReceive());      // it may hold what has been decrypted already
 
     /// <summary>Whether the client will send no more, and nothing is left to receive.</summary>
     public bool IsAtEnd()
     {
         if (!CanReceive()) return false;
         if (_failure != null) return true;
+        if (_tls != null) return _tls.IsAtEnd();
         if (_socket == null) return !((InProcessStream)_stream).HasInput;
         Span<byte> one = stackalloc byte[1];
         int count = _socket.Receive(one, SocketFlags.Peek, out var error);
@@ -81,7 +86,8 @@ internal sealed class StreamInput
         Debug.Assert(_state == State.Arrived, "something has arrived");
         _state = State.NotAsked;
         if (_failure != null) throw new IOException("nothing can be received any more", _failure);
-        int count = _socket != null ? ReceiveFromSocket(room) : ((InProcessStream)_stream).ReadNow(room);
+        int count = _tls != null ? _tls.ReadNow(room)
+            : _socket != null ? ReceiveFromSocket(room) : ((InProcessStream)_stream).ReadNow(room);
         if (count == 0) HasEnded = true;
         return Math.Max(0, count);
     }

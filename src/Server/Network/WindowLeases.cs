@@ -1,21 +1,23 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace Kv.Server.Network;
 
 /// <summary>The leases of the portable transport: as many as can do useful work at once, however many clients there
 /// are.</summary>
-/// <remarks>Threads: any.</remarks>
+/// <remarks>Threads: any. Allocates nothing for a lease.</remarks>
 internal sealed class WindowLeases : IDisposable
 {
-    private readonly ConcurrentStack<WindowLease> _free = new();
+    private readonly Lock _guard = new();
     private readonly SemaphoreSlim _available;
-    private readonly WindowLease[] _all;
+    private readonly WindowLease[] _all, _free;
+    private int _freeCount;
 
     public WindowLeases(KvServer server, int count)
     {
         _all = new WindowLease[count];
-        for (int i = 0; i < count; i++) _free.Push(_all[i] = new WindowLease(server));
+        for (int i = 0; i < count; i++) _all[i] = new WindowLease(server);
+        _free = [.. _all];
+        _freeCount = count;
         _available = new SemaphoreSlim(count);
     }
 
@@ -23,9 +25,11 @@ internal sealed class WindowLeases : IDisposable
     public async ValueTask<WindowLease> RentAsync()
     {
         if (!_available.Wait(0)) await _available.WaitAsync().ConfigureAwait(false);
-        _free.TryPop(out var lease);
-        Debug.Assert(lease != null, "there is a lease for each unit of the semaphore");
-        return lease!;
+        lock (_guard)
+        {
+            Debug.Assert(_freeCount > 0, "there is a lease for each unit of the semaphore");
+            return _free[--_freeCount];
+        }
     }
 
     /// <summary>Whether one of the leases gets free within a time: not all are stuck in commands.</summary>
@@ -38,8 +42,12 @@ internal sealed class WindowLeases : IDisposable
 
     public void Return(WindowLease lease)
     {
-        Debug.Assert(_free.Count < _all.Length, "a lease is returned once");
-        _free.Push(lease);
+        lock (_guard)
+        {
+            Debug.Assert(_freeCount < _all.Length, "a lease is returned once");
+            _free[_freeCount++] = lease;
+        }
+
         _available.Release();
     }
 

@@ -15,6 +15,10 @@ internal static class ClientMetrics
         new("kv_lingering_connections", MetricKind.Gauge,
             "Sent off, and open until the client closes its side or a second has passed",
             r => r.Server.Connections.Lingering) { Page = "kv_lingering_connections" },
+        new("kv_tls_clients", MetricKind.Gauge, "Open connections over TLS whose handshake was completed",
+            r => r.Server.Tls.Counters.Clients) { Page = "kv_tls_clients" },
+        new("kv_tls_handshaking", MetricKind.Gauge, "TLS handshakes in progress", r => r.Server.Tls.Places.Taken)
+            { Page = "kv_tls_handshaking" },
         new("client_recent_max_input_buffer", MetricKind.Gauge, "The longest unread input of a client now",
             r => r.Clients.InputMax) { Page = "redis_client_recent_max_input_buffer_bytes" },
         new("client_recent_max_output_buffer", MetricKind.Gauge, "The longest unsent output of a client now",

@@ -33,7 +33,7 @@ internal static class ServerMetrics
             { Page = "redis_process_id" },
         new("process_supervised", MetricKind.Fact, "Which supervisor is told of starts and stops", r => "no"),
         new("run_id", MetricKind.Fact, "40 random hexadecimal digits, new at each start", r => r.Server.RunId),
-        new("tcp_port", MetricKind.Fact, "The port that is listened on, 0 for none",
+        new("tcp_port", MetricKind.Fact, "The port that is listened on, that for TLS if it is the only one; 0 for none",
             r => r.Server.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0),
         new("server_time_usec", MetricKind.Gauge, "Unix time in microseconds", r => r.UnixMicroseconds),
         new("uptime_in_seconds", MetricKind.Counter, "Since the start", r => r.UptimeSeconds)
@@ -48,6 +48,11 @@ internal static class ServerMetrics
             r => r.Options.ConfigFile),
         new("io_threads_active", MetricKind.Fact, "1 when more than one worker serves clients",
             r => r.Server.Workers > 1) { Page = "redis_io_threads_active" },
+        new("kv_tls_certificate_end", MetricKind.Gauge,
+            "Unix time at which the server's certificate for TLS expires; 0 for none",
+            r => r.Server.Tls.Current is { } tls
+                ? new DateTimeOffset(tls.Certificate.NotAfter.ToUniversalTime()).ToUnixTimeSeconds() : 0)
+            { Page = "kv_tls_certificate_end_seconds" },
         new("kv_workers", MetricKind.Fact, "Threads that serve clients", r => r.Server.Workers) { Page = "kv_workers" },
     ];
 }

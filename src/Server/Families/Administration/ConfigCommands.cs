@@ -175,6 +175,7 @@ internal static class ConfigCommands
         context.Server.HotKeys.Reset();
         context.Server.Connections.ResetCounts();
         context.Server.ClientMemory.ResetCounts();
+        context.Server.Tls.Counters.Reset();
         context.Server.StatsAtReset = new StoreStatsBase(context.Server.Store.Stats);
         context.Reply.WriteOk();
     }

@@ -151,7 +151,9 @@ public sealed class OptionParserTests : IDisposable
     [InlineData("port 1 2", ":1: 'port 1 2': wrong number of arguments (0..65535)")]
     [InlineData("port", ":1: 'port': wrong number of arguments (0..65535)")]
     [InlineData("rename-command FLUSHALL", ":1: 'rename-command FLUSHALL': wrong number of arguments")]
-    [InlineData("tls-port 6380", ":1: 'tls-port 6380': TLS does not exist yet: clients would speak in clear")]
+    [InlineData("tls-cluster yes", ":1: 'tls-cluster yes': cluster mode does not exist yet")]
+    [InlineData("tls-protocols TLSv1.1",
+        ":1: 'tls-protocols TLSv1.1': TLSv1.1 is not served, since it is no longer safe: use TLSv1.2, TLSv1.3 or both")]
     [InlineData("include", ":1: 'include': wrong number of arguments")]
     [InlineData("include /no/such/file",
         ":1: 'include /no/such/file': cannot read the configuration file '/no/such/file': No such file")]
@@ -242,7 +244,8 @@ public sealed class OptionParserTests : IDisposable
         Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured),
             o => Assert.Contains($"\n  --{o.Name}", help));
         Assert.Contains(
-            "--port                            TCP port; 0 at start takes a free one, afterwards it ends TCP (6379)",
+            "--port                            TCP port; 0 at start takes a free one (none with tls-port), later it ends "
+                + "TCP (6379)",
             help);
         Assert.All(help.Split('\n'), line => Assert.True(line.Length <= 120, line));
     }

@@ -35,6 +35,8 @@ public class ReferenceOptionsTests
         "aof-rewrite-cpulist", "bgsave-cpulist", "bio-cpulist", "hide-user-data-from-log",
         "max-new-connections-per-cycle",
         "max-new-tls-connections-per-cycle", "server-cpulist",
+        // of 8.6
+        "tls-auth-clients-user",
     ];
 
     /// <summary>Options whose CONFIG SET accepts other values than the reference's, and why.</summary>

@@ -12,6 +12,10 @@ namespace Kv.Tests.Harness;
 /// KvServer.</summary>
 public sealed class KvInstance : TestServer
 {
+    /// <summary>KV_TLS=1: clients that <see cref="TestServer.Connect"/> makes speak TLS.</summary>
+    private static readonly TlsInstead? Tls =
+        Environment.GetEnvironmentVariable("KV_TLS") == "1" ? new TlsInstead() : null;
+
     private KvInstance(KvServer server)
     {
         Server = server;
@@ -23,6 +27,8 @@ public sealed class KvInstance : TestServer
     private static readonly string[] Usual =
         ["--port", "0", "--bind", "127.0.0.1", "--slowlog-log-slower-than", "1000000000"];
 
+    private static string[] UsualNow => [.. Usual, .. Tls?.NextOptions() ?? []];
+
     /// <summary>The server itself, for tests that look inside.</summary>
     public KvServer Server { get; }
 
@@ -32,22 +38,22 @@ public sealed class KvInstance : TestServer
 
     /// <summary>Starts a server with options in the form of kv-server's command line: "--name", "value".</summary>
     public static KvInstance Start(params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options])).GetAwaiter()
+        new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options])).GetAwaiter()
             .GetResult());
 
     /// <summary>The same with a log.</summary>
     public static KvInstance Start(ILoggerFactory log, params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log).GetAwaiter()
+        new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options]), log).GetAwaiter()
             .GetResult());
 
     /// <summary>The same by a clock of the test's.</summary>
     public static KvInstance Start(TimeProvider time, params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log: null, time,
+        new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options]), log: null, time,
             AllCommands.Table, default).GetAwaiter().GetResult());
 
     /// <summary>The same with commands of the test's.</summary>
     internal static KvInstance Start(CommandTable commands, params string[] options) =>
-        new(KvServer.StartAsync(OptionsOf([.. Usual, .. options]), log: null,
+        new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options]), log: null,
             TimeProvider.System, commands, default).GetAwaiter().GetResult());
 
     /// <summary>Options as kv-server reads them from its command line.</summary>
@@ -96,6 +102,9 @@ public sealed class KvInstance : TestServer
     /// the client leaves unread: on a busy machine publishers are far ahead of it.</summary>
     internal static void AwaitTaken(Session session) =>
         Eventually.Holds(() => session.Messages is not { Bytes: > 0 }, () => $"{session.Messages?.Bytes} bytes wait");
+
+    protected override RespClient Open(int timeoutMs) =>
+        Tls?.Open(Server.Options.Tls.Port, timeoutMs) ?? base.Open(timeoutMs);
 
     public override void Dispose() => Server.DisposeAsync().AsTask().GetAwaiter().GetResult();
 }

@@ -10,7 +10,23 @@ namespace Kv.Tests.Harness;
 public sealed class RespClient : IDisposable
 {
     private readonly byte[] _buffer = new byte[64 * 1024];
+    private readonly Stream? _stream;
     private int _at, _end;
+
+    /// <summary>Speaks through a stream over the socket's: TLS.</summary>
+    public RespClient(EndPoint endPoint, Func<Stream, Stream> secure, int timeoutMs = 60_000)
+        : this(endPoint, timeoutMs)
+    {
+        try
+        {
+            _stream = secure(new NetworkStream(Socket, ownsSocket: false));
+        }
+        catch
+        {
+            Socket.Dispose();
+            throw;
+        }
+    }
 
     public RespClient(EndPoint endPoint, int timeoutMs = 60_000)
     {
@@ -24,6 +40,9 @@ public sealed class RespClient : IDisposable
 
     public Socket Socket { get; }
 
+    /// <summary>What <see cref="Send(ReadOnlySpan{byte})"/> writes to; null where that is the socket.</summary>
+    public Stream? Stream => _stream;
+
     public void Dispose() => Socket.Dispose();
 
     /// <summary>Closes with a RST instead of a FIN, as a process that is killed with unread data does.</summary>
@@ -35,7 +54,9 @@ public sealed class RespClient : IDisposable
 
     public void Send(ReadOnlySpan<byte> bytes)
     {
-        while (!bytes.IsEmpty) bytes = bytes[Socket.Send(bytes)..];
+        if (_stream != null) _stream.Write(bytes);
+        else
+            while (!bytes.IsEmpty) bytes = bytes[Socket.Send(bytes)..];
     }
 
     /// <summary>Sends a command line in redis-cli's quoting.</summary>
@@ -194,7 +215,14 @@ public sealed class RespClient : IDisposable
     {
         try
         {
-            return Socket.Receive(into);
+            return _stream != null ? _stream.Read(into) : Socket.Receive(into);
+        }
+        catch (IOException e) when (e.InnerException is SocketException
+            {
+                SocketErrorCode: SocketError.ConnectionReset or SocketError.ConnectionAborted
+            })
+        {
+            return 0;
         }
         catch (SocketException e) when (e.SocketErrorCode is SocketError.TimedOut or SocketError.WouldBlock)
         {

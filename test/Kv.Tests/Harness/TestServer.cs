@@ -29,10 +29,13 @@ public abstract class TestServer : IDisposable
     /// <summary>A new connection that speaks RESP2 or RESP3.</summary>
     public RespClient Connect(int resp = 2, int timeoutMs = 60_000)
     {
-        var client = new RespClient(EndPoint, timeoutMs);
+        var client = Open(timeoutMs);
         if (resp == 3) client.Ok("HELLO 3");
         return client;
     }
+
+    /// <summary>A new connection.</summary>
+    protected virtual RespClient Open(int timeoutMs) => new(EndPoint, timeoutMs);
 
     /// <summary>Waits until so many clients are left, of all that have connected before: one that the server has not
     /// accepted yet is in nobody's count.</summary>

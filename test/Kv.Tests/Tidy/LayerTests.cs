@@ -35,7 +35,8 @@ public partial class LayerTests
     /// what it waits in.</summary>
     private static readonly string[][] ServerOrder =
     [
-        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"], ["Diagnostics", "Notifications", "Tracking"],
+        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"],
+        ["Diagnostics", "Notifications", "Tls", "Tracking"],
         ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families", "Http"], ["Network"],
     ];
 

@@ -1,0 +1,51 @@
+using System.Net;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+
+namespace Kv.Tests.Tls;
+
+/// <summary>A certification authority of a test's own.</summary>
+internal sealed class TestAuthority : IDisposable
+{
+    private readonly RSA _key = RSA.Create(2048);
+    private int _serial;
+
+    public TestAuthority(string name = "Authority")
+    {
+        var request = new CertificateRequest($"CN={name}", _key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(true, false, 0, true));
+        request.CertificateExtensions.Add(new X509KeyUsageExtension(X509KeyUsageFlags.KeyCertSign, true));
+        request.CertificateExtensions.Add(new X509SubjectKeyIdentifierExtension(request.PublicKey, false));
+        Certificate = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-10), DateTimeOffset.UtcNow.AddDays(10));
+    }
+
+    public X509Certificate2 Certificate { get; }
+
+    /// <summary>A certificate with its key for a name, and for this machine.</summary>
+    /// <param name="isRsa">Whether its key is of RSA; else of an elliptic curve.</param>
+    /// <param name="daysLeft">Below 0: it has expired.</param>
+    public X509Certificate2 Issue(string name, bool isRsa = false, int daysLeft = 5)
+    {
+        using var rsa = RSA.Create(2048);
+        using var curve = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var request = isRsa
+            ? new CertificateRequest($"CN={name}", rsa, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1)
+            : new CertificateRequest($"CN={name}", curve, HashAlgorithmName.SHA256);
+        var names = new SubjectAlternativeNameBuilder();
+        names.AddDnsName("localhost");
+        names.AddIpAddress(IPAddress.Loopback);
+        request.CertificateExtensions.Add(names.Build());
+        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));
+        byte[] serial = BitConverter.GetBytes(Interlocked.Increment(ref _serial));
+        using var issued = request.Create(Certificate.SubjectName,
+            X509SignatureGenerator.CreateForRSA(_key, RSASignaturePadding.Pkcs1),
+            DateTimeOffset.UtcNow.AddDays(-8), DateTimeOffset.UtcNow.AddDays(daysLeft), serial);
+        return isRsa ? issued.CopyWithPrivateKey(rsa) : issued.CopyWithPrivateKey(curve);
+    }
+
+    public void Dispose()
+    {
+        Certificate.Dispose();
+        _key.Dispose();
+    }
+}

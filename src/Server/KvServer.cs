@@ -326,8 +326,8 @@ public sealed class KvServer : IAsyncDisposable
         }
     }
 
-    /// <summary>Whether a server with these options would start, as far as that can be seen without starting: its users,
-    /// the names of its commands, and the files of TLS.</summary>
+    /// <summary>Whether a server with these options would start, as far as that can be seen without starting: its
+    /// users, the names of its commands, and the files of TLS.</summary>
     /// <returns>Null, or what is wrong in one line.</returns>
     public static string? WhyNotStart(ServerOptions options)
     {

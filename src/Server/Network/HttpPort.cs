@@ -167,8 +167,8 @@ internal sealed class HttpPort(KvServer server) : IDisposable
         var line = head[..head.IndexOf((byte)'\n')].TrimEnd((byte)'\r');
         if (!HttpRequestLine.TryRead(line, out var request))
             return new(HttpReply.Text("400 Bad Request", "That is no request of HTTP 1.\n"));
-        // Figures are shown to everybody here. Who sees more is a user like any other: without a password only where the
-        // clients' port would serve them, too.
+        // Figures are shown to everybody here. Who sees more is a user like any other: without a password only where
+        // the clients' port would serve them, too.
         var anyone = server.Users.Default.Rules;
         bool isServed = anyone.LetsAnyoneIn
             && (!server.Options.ProtectedMode || (remote != null && IPAddress.IsLoopback(remote.Address)));

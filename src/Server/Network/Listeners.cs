@@ -72,7 +72,8 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    /// <summary>Serves sockets that somebody else opened; the one whose port is tls-port, over TLS. A unix socket's file stays theirs.</summary>
+    /// <summary>Serves sockets that somebody else opened; the one whose port is tls-port, over TLS. A unix
+    /// socket's file stays theirs.</summary>
     private void TakeOver(IReadOnlyList<Socket> sockets)
     {
         foreach (var socket in sockets)

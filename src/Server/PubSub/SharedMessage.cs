@@ -16,8 +16,8 @@ namespace Kv.Server.PubSub;
 //
 // What comes before it differs: a push in RESP3, a message of a channel in RESP2.
 
-/// <summary>A message as it goes to clients, published or of client tracking, encoded once and shared by all who receive
-/// it.</summary>
+/// <summary>A message as it goes to clients, published or of client tracking, encoded once and shared by all who
+/// receive it.</summary>
 /// <remarks>
 /// Threads: any may read it while it holds a reference; whoever releases the last one frees the block.
 /// Cost: one native block a message, however many the subscribers; the object itself is 48 bytes of garbage. Both are
@@ -55,8 +55,8 @@ internal sealed unsafe class SharedMessage
     public ReadOnlySpan<byte> Body => new(_block + 1, Length - 1);
 
     /// <summary>Appends the message in the writer's version of the protocol; it does not count as a reply.</summary>
-    /// <param name="isSubscriber">Whether the client expects messages. In RESP2 others cannot tell them from replies, so
-    /// what client tracking has for them is left out.</param>
+    /// <param name="isSubscriber">Whether the client expects messages. In RESP2 others cannot tell them from replies,
+    /// so what client tracking has for them is left out.</param>
     public void WriteTo(ReplyWriter reply, bool isSubscriber = true)
     {
         Debug.Assert(Volatile.Read(ref _references) > 0, "whoever writes a message holds a reference");

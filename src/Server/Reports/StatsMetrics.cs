@@ -108,7 +108,8 @@ internal static class StatsMetrics
         new("current_active_defrag_time", MetricKind.Gauge, "Reclaim does that work", r => 0),
         new("tracking_total_keys", MetricKind.Gauge, "Keys that clients keep copies of",
             r => r.Server.Tracking.KeyCount) { Page = "redis_tracking_total_keys" },
-        new("tracking_total_items", MetricKind.Gauge, "Pairs of a client and such a key", r => r.Server.Tracking.ItemCount)
+        new("tracking_total_items", MetricKind.Gauge, "Pairs of a client and such a key",
+            r => r.Server.Tracking.ItemCount)
             { Page = "redis_tracking_total_items" },
         new("tracking_total_prefixes", MetricKind.Gauge, "Of keys that clients are told of in broadcasting mode",
             r => r.Server.Tracking.PrefixCount)

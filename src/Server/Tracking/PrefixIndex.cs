@@ -15,7 +15,8 @@ internal sealed class PrefixIndex
     public PrefixIndex(IReadOnlyCollection<BroadcastPrefix> prefixes)
     {
         if (prefixes.Count <= FewMax) _few = [.. prefixes.Select(prefix => prefix.Name)];
-        var ranked = prefixes.OrderBy(prefix => prefix.Name, ByBytes).Select((prefix, rank) => new Ranked(prefix, rank));
+        var ranked = prefixes.OrderBy(prefix => prefix.Name, ByBytes)
+            .Select((prefix, rank) => new Ranked(prefix, rank));
         foreach (var group in ranked.GroupBy(one => one.Prefix.Name.Length).OrderBy(group => group.Key))
         {
             var map = new NameMap<Ranked>();

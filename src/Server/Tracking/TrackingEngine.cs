@@ -18,7 +18,8 @@ namespace Kv.Server.Tracking;
 /// </remarks>
 internal sealed class TrackingEngine : IKeyTracker
 {
-    /// <summary>How many keys one more read may push out of a table that is too large: its limit was set lower.</summary>
+    /// <summary>How many keys one more read may push out of a table that is too large: its limit was set
+    /// lower.</summary>
     private const int EvictionsMax = 100;
 
     private readonly Store _store;
@@ -232,7 +233,7 @@ internal sealed class TrackingEngine : IKeyTracker
         foreach (long id in key.Readers)
         {
             if (_find(id) is not { Tracking: { IsBroadcast: false } tracking } client) continue;
-            message ??= SharedMessage.Invalidation(key.Key, [Range.All], _store.Charge);
+            message ??= SharedMessage.Invalidation(key.Bytes, [Range.All], _store.Charge);
             Send(client, tracking, message);
         }
 
@@ -274,7 +275,8 @@ internal sealed class TrackingEngine : IKeyTracker
         }
     }
 
-    /// <summary>No memory for a message, for example: whoever would miss it is closed, and the change is made.</summary>
+    /// <summary>No memory for a message, for example: whoever would miss it is closed, and the change is
+    /// made.</summary>
     private void Fail(Exception exception)
     {
         _failed(exception);

@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>A key that was taken out of <see cref="TrackedKeys"/>, with its readers. Freed when it is disposed.</summary>
+/// <summary>A key that was taken out of <see cref="TrackedKeys"/>, with its readers. Freed when it is
+/// disposed.</summary>
 internal readonly unsafe ref struct TakenKey
 {
     private readonly TrackedKeys _owner;
@@ -15,7 +16,7 @@ internal readonly unsafe ref struct TakenKey
     /// <summary>Whether there was none.</summary>
     public bool IsNone => _entry == null;
 
-    public ReadOnlySpan<byte> Key => TrackedEntry.KeyOf(_entry);
+    public ReadOnlySpan<byte> Bytes => TrackedEntry.KeyOf(_entry);
 
     public ReadOnlySpan<long> Readers => _entry == null ? [] : TrackedEntry.ReadersOf(_entry);
 

@@ -15,8 +15,8 @@ namespace Kv.Storage;
 /// what it does (<see cref="WatchTable"/> has the proof). Whoever finds a key takes it out, with all of its readers.
 /// Threads: any. The stripes' locks are innermost, and held for some instructions.
 /// Cost: of a write, one load of 8 KB that stay in the processor's nearest cache, unless another key has the same place
-/// in the filter; of a read by one who keeps copies, a lock and a look-up. Memory: some 56 bytes a key beside its bytes,
-/// 8 a further reader; all of it is native, and charged.
+/// in the filter; of a read by one who keeps copies, a lock and a look-up. Memory: some 56 bytes a key beside its
+/// bytes, 8 a further reader; all of it is native, and charged.
 /// </remarks>
 internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
 {
@@ -48,7 +48,8 @@ internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
     public bool MayHave(ulong hash) =>
         ((Volatile.Read(ref _filter[hash >> WordShift]) >> (int)(hash >> PlaceShift)) & 1) != 0;
 
-    /// <summary>Notes that a reader is about to read a key. Behind the last one the reader needs a full fence.</summary>
+    /// <summary>Notes that a reader is about to read a key. After the last one the reader needs a full
+    /// fence.</summary>
     /// <exception cref="OutOfMemoryException">Nothing was changed.</exception>
     public void Add(ulong hash, ReadOnlySpan<byte> key, long reader)
     {
@@ -191,7 +192,8 @@ internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
         return new TakenKey(this, taken);
     }
 
-    /// <summary>Says whether there is a key at a place. Under the lock of the stripe, which has the whole word.</summary>
+    /// <summary>Notes whether there is a key at a place. Under the lock of the stripe, which has the whole
+    /// word.</summary>
     private void Mark(ulong hash, bool isUsed)
     {
         ref ulong word = ref _filter[hash >> WordShift];

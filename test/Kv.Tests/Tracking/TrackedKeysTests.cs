@@ -62,7 +62,7 @@ public sealed class TrackedKeysTests
 
         bool stays = readers.Contains(kept);
         Assert.Equal(readers.Where(one => one != kept).Order(), taken.Readers.ToArray().Order());
-        if (!taken.IsNone) Assert.Equal(key, Encoding.ASCII.GetString(taken.Key));
+        if (!taken.IsNone) Assert.Equal(key, Encoding.ASCII.GetString(taken.Bytes));
         if (stays) readers.RemoveWhere(one => one != kept);
         else _model.Remove(key);
     }
@@ -76,7 +76,7 @@ public sealed class TrackedKeysTests
             return;
         }
 
-        string key = Encoding.ASCII.GetString(taken.Key);
+        string key = Encoding.ASCII.GetString(taken.Bytes);
         Assert.Equal(_model[key].Order(), taken.Readers.ToArray().Order());
         _model.Remove(key);
     }

@@ -19,7 +19,8 @@ public sealed class TrackingLimitTests
         writer.Ok("PEXPIRE k 5");
         foreach (var one in (RespClient[])[client, broadcast])
             Assert.Equal(">[\"invalidate\" [\"k\"]]", one.Read().ToString());
-        // The time was told; the end is to those who have read it since. Ends: at a time that is long enough to read it.
+        // The time was told; the end is to those who have read it since. Ends: at a time that is long enough to read
+        // it.
         string value = "_";
         for (int ttlMs = 20; value == "_"; ttlMs *= 2)
         {

@@ -2,8 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Tracking;
 
-/// <summary>Clients that keep copies while others write: when all messages have come, no copy is older than the server's
-/// value.</summary>
+/// <summary>Clients that keep copies while others write: when all messages have come, no copy is older than the
+/// server's value.</summary>
 public sealed class TrackingStressTests(ITestOutputHelper output)
 {
     private const int Keys = 12, Writers = 2, BatchMax = 16;
@@ -77,7 +77,8 @@ public sealed class TrackingStressTests(ITestOutputHelper output)
         {
             if (!client.Copies.TryGetValue(key, out string? copy)) return;
             _compared++;
-            Assert.True(copy == value, $"round {round}, {client.Mode}: the copy of {key} is {copy}, not {value}; {Seed.Hint}");
+            Assert.True(copy == value,
+                $"round {round}, {client.Mode}: the copy of {key} is {copy}, not {value}; {Seed.Hint}");
         }
     }
 

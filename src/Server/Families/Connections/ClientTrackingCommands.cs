@@ -4,7 +4,8 @@ using Kv.Server.Tracking;
 
 namespace Kv.Server.Families;
 
-/// <summary>CLIENT TRACKING and what belongs to it: clients that keep copies of values are told when those change.</summary>
+/// <summary>CLIENT TRACKING and what belongs to it: clients that keep copies of values are told when those
+/// change.</summary>
 internal static class ClientTrackingCommands
 {
     /// <summary>Prefixes of a client: each new one is compared with all.</summary>

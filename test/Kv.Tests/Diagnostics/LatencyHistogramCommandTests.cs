@@ -92,7 +92,6 @@ public sealed class LatencyHistogramCommandTests
         Assert.Empty(Histograms(client, "set"));
         client.Ok("SET k v");
         Assert.Equal(1, Histograms(client, "set")["set"].Calls);
-        Assert.Equal(["set"], Histograms(client, "set get SET nosuch set").Keys);     // each once
         client.Command("CONFIG"u8.ToArray(), "SET"u8.ToArray(), "latency-tracking-info-percentiles"u8.ToArray(),
             "0 50.5 100"u8.ToArray());
         Assert.Matches(@"\r\nlatency_percentiles_usec_set:p0=\d+\.\d{3},p50\.5=\d+\.\d{3},p100=\d+\.\d{3}\r\n",

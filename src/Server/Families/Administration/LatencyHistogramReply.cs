@@ -23,12 +23,13 @@ internal static class LatencyHistogramReply
             commands.AddRange(Named(context.Server.Commands, context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
         var counters = context.Server.Counters;
-        // Each once, and only those with calls: a histogram takes 4 KB, and a name may stand for all of CLIENT.
-        var shown = commands.Distinct().Where(command => counters.SumOf(command).Calls > 0)
-            .Select(command => (command.FullName, Latencies: counters.LatenciesOf(command)))
-            .Where(pair => pair.Latencies.Total > 0).ToList();
+        // One for a command however often it is named, and only for those with calls: a histogram takes 4 KB, and a name
+        // may stand for all of CLIENT.
+        var called = commands.Distinct().Where(command => counters.SumOf(command).Calls > 0)
+            .ToDictionary(command => command, counters.LatenciesOf);
+        var shown = commands.Where(command => called.TryGetValue(command, out var its) && its.Total > 0).ToList();
         context.Reply.WriteMap(shown.Count);
-        foreach (var (name, latencies) in shown) WriteEntry(context.Reply, name, latencies);
+        foreach (var command in shown) WriteEntry(context.Reply, command.FullName, called[command]);
     }
 
     private static void WriteEntry(ReplyWriter reply, string name, LatencyHistogram latencies)

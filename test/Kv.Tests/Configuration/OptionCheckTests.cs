@@ -54,12 +54,12 @@ public sealed class OptionCheckTests : IDisposable
         var result = Check(file, "--port", "7002");
         Assert.Equal((0, ""), (result.ExitCode, result.Errors));
         Assert.Equal($"""
-            {file}:1: port 7000  # TCP port; 0 at start takes a free one, afterwards it ends TCP
+            {file}:1: port 7000  # TCP port; 0 at start takes a free one (none with tls-port), later it ends TCP
             {file}:2: requirepass ***  # password that clients must give
             {file}:3: hz 100  # no effect here
-            {file}:4: port 7001  # TCP port; 0 at start takes a free one, afterwards it ends TCP
+            {file}:4: port 7001  # TCP port; 0 at start takes a free one (none with tls-port), later it ends TCP
             {file}:5: user ***  # a user and what it may do; one line each
-            command line: port 7002  # TCP port; 0 at start takes a free one, afterwards it ends TCP
+            command line: port 7002  # TCP port; 0 at start takes a free one (none with tls-port), later it ends TCP
             warning: {file}:1: 'port' has no effect: {file}:4 sets it again
             warning: option 'hz' has no effect: background work goes by its own clock
             6 options set, 2 warnings, 0 errors

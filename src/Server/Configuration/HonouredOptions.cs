@@ -334,8 +334,7 @@ internal static class HonouredOptions
         new Option<long>("tracking-table-max-keys", new NumberType(0, long.MaxValue), o => o.TrackingTableMaxKeys,
             (o, v) => o.TrackingTableMaxKeys = v)
         {
-            Summary = "keys that clients may keep copies of (CLIENT TRACKING); when there are more some of them are "
-                + "told that theirs are old; 0 no limit", Change = OptionChange.Live,
+            Summary = "keys that CLIENT TRACKING remembers; 0 no limit", Change = OptionChange.Live,
         },
         new Option<long>("latency-monitor-threshold", new NumberType(0, long.MaxValue),
             o => o.LatencyMonitorThreshold, (o, v) => o.LatencyMonitorThreshold = v)

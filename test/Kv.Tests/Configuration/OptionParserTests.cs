@@ -244,8 +244,8 @@ public sealed class OptionParserTests : IDisposable
         Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured),
             o => Assert.Contains($"\n  --{o.Name}", help));
         Assert.Contains(
-            "--port                            TCP port; 0 at start takes a free one (none with tls-port), later it ends "
-                + "TCP (6379)",
+            "--port                            TCP port; 0 at start takes a free one (none with tls-port), later it "
+                + "ends TCP (6379)",
             help);
         Assert.All(help.Split('\n'), line => Assert.True(line.Length <= 120, line));
     }

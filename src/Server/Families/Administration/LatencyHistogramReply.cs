@@ -23,8 +23,8 @@ internal static class LatencyHistogramReply
             commands.AddRange(Named(context.Server.Commands, context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
         var counters = context.Server.Counters;
-        // One for a command however often it is named, and only for those with calls: a histogram takes 4 KB, and a name
-        // may stand for all of CLIENT.
+        // One for a command however often it is named, and only for those with calls: a histogram takes 4 KB, and a
+        // name may stand for all of CLIENT.
         var called = commands.Distinct().Where(command => counters.SumOf(command).Calls > 0)
             .ToDictionary(command => command, counters.LatenciesOf);
         var shown = commands.Where(command => called.TryGetValue(command, out var its) && its.Total > 0).ToList();

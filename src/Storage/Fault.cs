@@ -29,6 +29,9 @@ internal static class Fault
             "reclaim.publish",
         "deferred.run",
 
+        // A snapshot: what is written, and the steps that make a file of it.
+        "rdb.write", "rdb.sync", "rdb.rename",
+
         // A session, and what a worker does for several of them.
         "command.run", "worker.turn", "worker.inbox", "reply.send",
 

@@ -95,6 +95,19 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
         return block;
     }
 
+    /// <summary>Whether no long string has been begun and not ended.</summary>
+    public bool IsBetweenStrings => _text == null;
+
+    /// <summary>What was written has been taken elsewhere; between two strings, and where no length is to be inserted
+    /// before it.</summary>
+    public void Drain()
+    {
+        Debug.Assert(IsBetweenStrings && Status == StoreStatus.Ok, "what was written is whole");
+        long work = Work;
+        Forget();
+        Work = work;
+    }
+
     /// <summary>Gives up what was written.</summary>
     public void Forget()
     {

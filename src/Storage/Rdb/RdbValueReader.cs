@@ -60,6 +60,9 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
     /// <summary>Whether nothing is left.</summary>
     public readonly bool IsAtEnd => _input.Remaining == 0;
 
+    /// <summary>Bytes that have been read.</summary>
+    public readonly int Position => _input.Position;
+
     private readonly ReadOnlySpan<byte> Content =>
         _isExpanded ? _first.Get(_contentLength) : _input.Slice(_contentAt, _contentLength);
 

@@ -16,6 +16,10 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     private long _index, _lengthAt;
     private ulong _nodes;
 
+    /// <summary>Whether the nodes of a list are counted before they are written, which takes twice as long: then what
+    /// was written may be taken away between two calls.</summary>
+    public bool CountsFirst { get; init; }
+
     /// <summary>Where it writes to.</summary>
     public RdbOutput Output { get; } = new(store);
 
@@ -39,6 +43,16 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     /// <param name="work">See <see cref="RdbOutput.Work"/>.</param>
     /// <returns>True when it has ended.</returns>
     public bool Write(in ValueView value, long work = long.MaxValue)
+    {
+        if (!_isBegun) Output.WriteByte((byte)TypeOf(value));
+        return WriteContent(value, work);
+    }
+
+    /// <summary>Writes a value whose type has been written, from where it left off.</summary>
+    /// <param name="value">The value, unchanged from the first call to the last.</param>
+    /// <param name="work">See <see cref="RdbOutput.Work"/>.</param>
+    /// <returns>True when it has ended.</returns>
+    public bool WriteContent(in ValueView value, long work = long.MaxValue)
     {
         Output.Work = work;
         bool isDone = WriteSome(value);
@@ -67,7 +81,6 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     {
         if (!_isBegun)
         {
-            Output.WriteByte((byte)TypeOf(value));
             _place = default;
             _index = -1;
             _stream = new RdbStreamWriter();
@@ -108,12 +121,11 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
 
     private bool WriteList(ListView list)
     {
-        const int estimatedOverhead = 8;
-        // A node ends where Redis' would, were the elements pushed one after the other.
-        long limit = store.PackedLimits.ListSize, count = list.Count;
+        long count = list.Count;
         if (_index < 0)
         {
-            _lengthAt = Output.PassLength();
+            if (CountsFirst) Output.WriteLength(CountNodes(list));
+            else _lengthAt = Output.PassLength();
             _nodes = 0;
             _index = 0;
             _hasNode = true;
@@ -130,9 +142,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
             if (!_hasNode) _listpack.Begin();
             _hasNode = true;
             if (Output.Work <= 0) return false;
-            if (_listpack.Count != 0
-                && ListpackRule.IsTooLarge(limit, _listpack.Length + element.Length + estimatedOverhead,
-                _listpack.Count + 1))
+            if (EndsNodeBefore(element))
             {
                 EndNode();
                 continue;
@@ -146,8 +156,35 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
 
         if (_hasNode) EndNode();
         if (!Output.GoOn()) return false;
-        Output.InsertLength(_lengthAt, _nodes);
+        if (!CountsFirst) Output.InsertLength(_lengthAt, _nodes);
         return true;
+    }
+
+    /// <summary>Whether a node of a list has no room for one more element.</summary>
+    // A node ends where Redis' would, were the elements pushed one after the other.
+    private bool EndsNodeBefore(ReadOnlySpan<byte> element)
+    {
+        const int estimatedOverhead = 8;
+        return _listpack.Count != 0 && ListpackRule.IsTooLarge(store.PackedLimits.ListSize,
+            _listpack.Length + element.Length + estimatedOverhead, _listpack.Count + 1);
+    }
+
+    private ulong CountNodes(ListView list)
+    {
+        ulong nodes = 1;
+        _listpack.Begin();
+        for (var walk = list.GetWalk(0); walk.Next(out var element);)
+        {
+            if (EndsNodeBefore(element))
+            {
+                nodes++;
+                _listpack.Begin();
+            }
+
+            _listpack.Append(element);
+        }
+
+        return nodes;
     }
 
     private void EndNode()

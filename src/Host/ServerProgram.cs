@@ -58,7 +58,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         KvServer kv;
         try
         {
-            _options.OwnsProcess = true;
+            _options.OwnsProcess = _options.LoadsAtStart = true;
             _options.ListeningSockets = InheritedSockets.Take();
             kv = await KvServer.StartAsync(_options, log);
         }
@@ -158,7 +158,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         {
             memory.LogInformation("maxmemory {Limit}, {Percent}% of the machine's or cgroup's {Machine}, {Policy}",
                 Size(_options.MaxMemory),
-                100 * _options.MaxMemory / Math.Max(machine, 1), Size(machine), "noeviction");
+                100 * _options.MaxMemory / Math.Max(machine, 1), Size(machine), _options.Read("maxmemory-policy"));
         }
         else
         {
@@ -177,8 +177,6 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             kv.IsProtected ? "protected mode, loopback only (open with --requirepass and --bind)"
                 : "open to all that reach it",
             kv.Workers, kv.Transport);
-        log.CreateLogger("Kv.Server.Data")
-            .LogInformation("{Directory}, nothing to load", Path.GetFullPath(_options.Dir));
         int first = kv.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0;
         var sinceStart = DateTime.UtcNow - Process.GetCurrentProcess().StartTime.ToUniversalTime();
         server.LogInformation("Ready to accept connections on port {Port}, {Milliseconds} ms after start", first,

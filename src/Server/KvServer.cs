@@ -11,6 +11,7 @@ using Kv.Server.Http;
 using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Server.PubSub;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
@@ -51,6 +52,7 @@ public sealed class KvServer : IAsyncDisposable
         Time = time;
         LogFactory = log;
         Log = log.CreateLogger("Kv.Server.Server");
+        Data = log.CreateLogger("Kv.Server.Data");
         Started = time.GetUtcNow();
         StartedTickMs = TickMs;
         Tls = new TlsState(options, Log, time);
@@ -85,6 +87,8 @@ public sealed class KvServer : IAsyncDisposable
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
+        Snapshots = new Snapshots(this);
+        Snapshots = new Snapshots(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
@@ -111,8 +115,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <returns>A server that accepts connections. The caller disposes it.</returns>
     /// <exception cref="ArgumentException">An option is out of range.</exception>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left behind.</exception>
-    /// <exception cref="IOException">The process may open so few files that no client could be served. Nothing is left
-    /// behind.</exception>
+    /// <exception cref="IOException">The process may open so few files that no client could be served; or the snapshot
+    /// that is to be loaded cannot be. Nothing is left behind.</exception>
     public static Task<KvServer> StartAsync(ServerOptions options, ILoggerFactory? log = null,
         CancellationToken cancellation = default) =>
         StartAsync(options, log, TimeProvider.System, AllCommands.Table, cancellation);
@@ -131,6 +135,7 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server.BeginTls();
+            if (copy.LoadsAtStart) server.Snapshots.Load();
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
             int workers = copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount;
@@ -191,6 +196,9 @@ public sealed class KvServer : IAsyncDisposable
 
     internal ILogger Log { get; }
 
+    /// <summary>Lines about what is on disk.</summary>
+    internal ILogger Data { get; }
+
     internal ILoggerFactory LogFactory { get; }
 
     internal LogBrakes LogBrakes { get; } = new();
@@ -198,6 +206,9 @@ public sealed class KvServer : IAsyncDisposable
     internal ConnectionTable Connections { get; } = new();
 
     internal Remainders Remainders { get; }
+
+    /// <summary>What is on disk.</summary>
+    internal Snapshots Snapshots { get; }
 
     /// <summary>Runs scripts.</summary>
     internal ScriptEngine Scripts { get; }

@@ -198,7 +198,18 @@ internal static class HonouredOptions
         },
         new Option<bool>("rdbcompression", YesNoType.Instance, o => o.RdbCompression, (o, v) => o.RdbCompression = v)
         {
-            Summary = "compress strings of over 20 bytes in what DUMP answers", Change = OptionChange.Live,
+            Summary = "compress strings of over 20 bytes in snapshots and in what DUMP answers",
+            Change = OptionChange.Live,
+        },
+        new Option<bool>("rdbchecksum", YesNoType.Instance, o => o.RdbChecksum, (o, v) => o.RdbChecksum = v)
+        {
+            Summary = "end snapshots with a checksum, and compare it when one is loaded",
+            Change = OptionChange.AtStart,
+        },
+        new Option<string>("dbfilename", KeptOptions.FileName("dbfilename", "filename"), o => o.DbFilename,
+            (o, v) => o.DbFilename = v)
+        {
+            Summary = "name of the snapshot in dir, which the start loads", Change = OptionChange.Protected,
         },
         new Option<long>("stream-node-max-bytes", Bytes, o => o.PackedLimits.StreamNodeBytes,
             (o, v) => o.PackedLimits.StreamNodeBytes = v)
@@ -386,7 +397,7 @@ internal static class HonouredOptions
         new Option<string>("dir", new TextType("path", DirectoryExists), o => Path.GetFullPath(o.Dir),
             (o, v) => o.Dir = v)
         {
-            Summary = "where reports of crashes go; nothing else is written yet", Change = OptionChange.Protected,
+            Summary = "where the snapshot is, and where reports of crashes go", Change = OptionChange.Protected,
         },
         new Option<bool>("crash-log-enabled", YesNoType.Instance, o => o.CrashLogEnabled,
             (o, v) => o.CrashLogEnabled = v)

@@ -8,7 +8,7 @@ namespace Kv.Server.Configuration;
 /// <remarks>An option that gains an effect moves to <see cref="HonouredOptions"/> and gets a property.</remarks>
 internal static class KeptOptions
 {
-    private const string NothingSaved = "nothing is saved to disk yet";
+    private const string NothingSaved = "only SAVE and SHUTDOWN SAVE write to disk yet";
     private const string NoClientTls = "the server does not connect to others by TLS";
     private const string OwnSessions = "what is kept of sessions, and for how long, is decided by .NET";
     private const string AlwaysLazy = "large values are always freed later, by another thread";
@@ -83,11 +83,6 @@ internal static class KeptOptions
         new Option<long>("cluster-replica-validity-factor", Int32, 10) { Aliases = ["cluster-slave-validity-factor"] },
         new Option<bool>("cluster-require-full-coverage", YesNo, true),
         new Option<bool>("crash-memcheck-enabled", YesNo, true) { Harmless = "no" },
-        new Option<string>("dbfilename", FileName("dbfilename", "filename"), o => o.DbFilename,
-            (o, v) => o.DbFilename = v)
-        {
-            Class = OptionClass.Kept, Change = OptionChange.Protected,
-        },
         new Option<bool>("disable-thp", YesNo, true) { Change = OptionChange.AtStart },
         new Option<bool>("dynamic-hz", YesNo, true),
         new Option<string>("enable-module-command", Words("no", "yes", "local"), "no")
@@ -125,7 +120,6 @@ internal static class KeptOptions
         new Option<string>("propagation-error-behavior", Words("ignore", "panic", "panic-on-replicas"), "ignore"),
         new Option<bool>("rdb-del-sync-files", YesNo, false),
         new Option<bool>("rdb-save-incremental-fsync", YesNo, true),
-        new Option<bool>("rdbchecksum", YesNo, true) { Change = OptionChange.AtStart },
         new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), 1048576),
         new Option<long>("repl-backlog-ttl", Int64, 3600),
         new Option<bool>("repl-disable-tcp-nodelay", YesNo, false),
@@ -191,7 +185,7 @@ internal static class KeptOptions
     private static WordType<string> Words(params string[] words) => new(RefusedOptions.Same(words));
 
     // A path here would let whoever may set the option write outside of the data directory.
-    private static TextType FileName(string option, string kind) => new(
+    internal static TextType FileName(string option, string kind) => new(
         kind, text => text.Contains('/', StringComparison.Ordinal) ? $"{option} can't be a path, just a {kind}" : null);
 
     private static string? HostName(string text) =>

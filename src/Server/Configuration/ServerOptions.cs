@@ -70,7 +70,7 @@ public sealed class ServerOptions
     /// <summary>Up to what size collections are kept packed.</summary>
     public PackedLimits PackedLimits { get; private set; } = new();
 
-    /// <summary>Whether DUMP compresses strings.</summary>
+    /// <summary>Whether strings are compressed by DUMP and in snapshots.</summary>
     public bool RdbCompression { get; set; } = true;
 
     /// <summary>Threads that serve clients; 0 takes the CPUs of the process' affinity mask.</summary>
@@ -249,6 +249,13 @@ public sealed class ServerOptions
     /// <summary>The directory of data files, as it was given; CONFIG GET answers its full path.</summary>
     public string Dir { get; set; } = ".";
 
+    /// <summary>Whether the snapshot in <see cref="Dir"/> is loaded before there are clients. The program does; a
+    /// server inside of another only where that says so.</summary>
+    public bool LoadsAtStart { get; set; }
+
+    /// <summary>Whether snapshots end with a checksum, and that of one that is loaded is compared.</summary>
+    public bool RdbChecksum { get; set; } = true;
+
     /// <summary>Name of the snapshot file in <see cref="Dir"/>.</summary>
     public string DbFilename { get; set; } = "dump.rdb";
 
@@ -327,6 +334,11 @@ public sealed class ServerOptions
     /// <summary>Says what is wrong with values that were assigned from code.</summary>
     /// <returns>Null when all is well; else one line that names the option and what it takes.</returns>
     public string? Validate() => OptionTable.Validate(this);
+
+    /// <summary>The value of an option in the form that CONFIG GET has, secrets too.</summary>
+    /// <param name="name">As in a configuration file, such as maxmemory-policy.</param>
+    /// <returns>Null: there is no such option.</returns>
+    public string? Read(string name) => OptionTable.Find(name)?.Read(this);
 
     internal Func<ServerOptions, string?>? HandlerOf(string name) => _handlers.GetValueOrDefault(name);
 

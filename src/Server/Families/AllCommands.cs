@@ -12,6 +12,7 @@ internal static class AllCommands
         ConnectionCommands.Table,
         ClientCommands.Table,
         ServerCommands.Table,
+        SnapshotCommands.Table,
         ConfigCommands.Table,
         AclCommands.Table,
         PubSubCommands.Table,

@@ -1,36 +1,41 @@
 namespace Kv.Server.Reports;
 
-/// <summary>Metrics of what is kept on disk: nothing yet.</summary>
+/// <summary>Metrics of what is kept on disk.</summary>
 internal static class PersistenceMetrics
 {
     public static readonly Metric[] Rows =
     [
-        new("loading", MetricKind.Gauge, "Nothing is loaded yet", r => 0) { Page = "redis_loading_dump_file" },
-        new("async_loading", MetricKind.Gauge, "Nothing is loaded yet", r => 0) { Page = "redis_async_loading" },
+        new("loading", MetricKind.Gauge, "It is over before there are clients", r => 0)
+            { Page = "redis_loading_dump_file" },
+        new("async_loading", MetricKind.Gauge, "There is no such loading", r => 0)
+            { Page = "redis_async_loading" },
         new("current_cow_peak", MetricKind.Gauge, "No fork is made", r => 0),
         new("current_cow_size", MetricKind.Gauge, "No fork is made", r => 0),
         new("current_cow_size_age", MetricKind.Gauge, "No fork is made", r => 0),
         new("current_fork_perc", MetricKind.Gauge, "No fork is made", r => MetricValue.Fraction(0, 2)),
-        new("current_save_keys_processed", MetricKind.Gauge, "No snapshots yet", r => 0),
-        new("current_save_keys_total", MetricKind.Gauge, "No snapshots yet", r => 0),
-        new("rdb_changes_since_last_save", MetricKind.Gauge, "No snapshots yet", r => 0)
+        new("current_save_keys_processed", MetricKind.Gauge, "No snapshots beside clients yet", r => 0),
+        new("current_save_keys_total", MetricKind.Gauge, "No snapshots beside clients yet", r => 0),
+        new("rdb_changes_since_last_save", MetricKind.Gauge, "No snapshots beside clients yet", r => 0)
             { Page = "redis_rdb_changes_since_last_save" },
-        new("rdb_bgsave_in_progress", MetricKind.Gauge, "No snapshots yet", r => 0)
+        new("rdb_bgsave_in_progress", MetricKind.Gauge, "No snapshots beside clients yet", r => 0)
             { Page = "redis_rdb_bgsave_in_progress" },
-        new("rdb_last_save_time", MetricKind.Gauge, "The start: no snapshots yet",
-            r => r.UnixMicroseconds / 1_000_000 - r.UptimeSeconds) { Page = "redis_rdb_last_save_timestamp_seconds" },
-        new("rdb_last_bgsave_status", MetricKind.Fact, "No snapshots yet", r => "ok")
+        new("rdb_last_save_time", MetricKind.Gauge, "Unix seconds of the last snapshot, or of the start",
+            r => r.Server.Snapshots.LastSaveSeconds) { Page = "redis_rdb_last_save_timestamp_seconds" },
+        new("rdb_last_bgsave_status", MetricKind.Fact, "No snapshots beside clients yet", r => "ok")
             { Page = "redis_rdb_last_bgsave_status" },
-        new("rdb_last_bgsave_time_sec", MetricKind.Gauge, "No snapshots yet", r => -1)
+        new("rdb_last_bgsave_time_sec", MetricKind.Gauge, "No snapshots beside clients yet", r => -1)
             { Page = "redis_rdb_last_bgsave_duration_sec" },
-        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "No snapshots yet", r => -1)
+        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "No snapshots beside clients yet", r => -1)
             { Page = "redis_rdb_current_bgsave_duration_sec" },
-        new("rdb_saves", MetricKind.Counter, "No snapshots yet", r => 0) { Page = "redis_rdb_saves_total" },
+        new("rdb_saves", MetricKind.Counter, "Snapshots since the start", r => r.Server.Snapshots.Saves)
+            { Page = "redis_rdb_saves_total" },
         new("rdb_last_cow_size", MetricKind.Gauge, "No fork is made", r => 0)
             { Page = "redis_rdb_last_cow_size_bytes" },
-        new("rdb_last_load_keys_expired", MetricKind.Gauge, "Nothing is loaded yet", r => 0)
+        new("rdb_last_load_keys_expired", MetricKind.Gauge, "Keys of the snapshot whose time had passed",
+            r => r.Server.Snapshots.ExpiredAtLoad)
             { Page = "redis_rdb_last_load_expired_keys" },
-        new("rdb_last_load_keys_loaded", MetricKind.Gauge, "Nothing is loaded yet", r => 0)
+        new("rdb_last_load_keys_loaded", MetricKind.Gauge, "Keys of the snapshot that the start loaded",
+            r => r.Server.Snapshots.Loaded)
             { Page = "redis_rdb_last_load_loaded_keys" },
         new("aof_enabled", MetricKind.Gauge, "No append-only file yet", r => 0) { Page = "redis_aof_enabled" },
         new("aof_rewrite_in_progress", MetricKind.Gauge, "No append-only file yet", r => 0)

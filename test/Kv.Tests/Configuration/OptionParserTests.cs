@@ -224,7 +224,7 @@ public sealed class OptionParserTests : IDisposable
         var parsed = OptionParser.Parse(["--save", "60", "1", "--save", "5", "5", "--appendfsync", "everysec",
             "--activedefrag", "yes"]);
         Assert.Equal(
-            ["option 'save' has no effect: nothing is saved to disk yet",
+            ["option 'save' has no effect: only SAVE and SHUTDOWN SAVE write to disk yet",
                 "option 'activedefrag' has no effect: memory goes back to the system by itself"],
             parsed.Warnings);
     }

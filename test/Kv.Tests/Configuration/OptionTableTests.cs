@@ -199,7 +199,7 @@ public class OptionTableTests
     }
 
     [Theory]
-    [InlineData("save", "60 1", "", "nothing is saved to disk yet")]
+    [InlineData("save", "60 1", "", "only SAVE and SHUTDOWN SAVE write to disk yet")]
     [InlineData("slave-read-only", "no", "yes", null)]
     [InlineData("maxmemory-samples", "11", "5", null)]
     public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(
@@ -222,13 +222,13 @@ public class OptionTableTests
     {
         var options = OptionParser.Parse(["--appendfsync", "always", "--lazyfree-lazy-expire", "yes", "--hz", "20"]);
         Assert.Equal(
-            ["option 'appendfsync' has no effect: nothing is saved to disk yet",
+            ["option 'appendfsync' has no effect: only SAVE and SHUTDOWN SAVE write to disk yet",
                 "option 'hz' has no effect: background work goes by its own clock"],
             options.Warnings);
         Assert.Null(OptionTable.TrySet(options.Options!,
             [("appendfsync", "always"), ("hz", "20"), ("timeout", "5")]).Error);
         Assert.Null(OptionTable.TrySet(options.Options!, [("appendfsync", "everysec")]).Error);
-        Assert.EndsWith("the option has no effect yet: nothing is saved to disk yet",
+        Assert.EndsWith("the option has no effect yet: only SAVE and SHUTDOWN SAVE write to disk yet",
             OptionTable.TrySet(options.Options!, [("appendfsync", "always")]).Error);
     }
 

@@ -37,7 +37,8 @@ public partial class LayerTests
     [
         ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"],
         ["Diagnostics", "Notifications", "Tls", "Tracking"],
-        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Reports"], ["Families", "Http"], ["Network"],
+        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Persistence"], ["Reports"],
+        ["Families", "Http"], ["Network"],
     ];
 
     [Fact]

@@ -170,11 +170,11 @@ internal static class DebugCommands
     {
         if (context.Args.TryKeyword("NOSAVE"u8))
         {
-            context.Fail("ERR Error trying to load the RDB dump, there is none: nothing is saved yet"u8);
+            context.Fail("ERR Error trying to load the RDB dump, there is none: RELOAD writes no file"u8);
             return;
         }
 
-        if (!context.Args.Finish(context.Reply) || !TryStopOthers(ref context)) return;
+        if (!context.Args.Finish(context.Reply) || !OtherClients.TryStop(ref context)) return;
         var status = RdbStatus.Ok;
         try
         {
@@ -184,7 +184,7 @@ internal static class DebugCommands
         }
         finally
         {
-            LetOthersGoOn(ref context);
+            OtherClients.LetGoOn(ref context);
             context.Store.Select(context.Session.Database);
         }
 
@@ -275,7 +275,7 @@ internal static class DebugCommands
     // All clients wait while everything is walked: about 1 us a key or element.
     private static void Digest(ref CommandContext context)
     {
-        if (!TryStopOthers(ref context)) return;
+        if (!OtherClients.TryStop(ref context)) return;
         var all = new ValueDigest();
         try
         {
@@ -294,28 +294,11 @@ internal static class DebugCommands
         }
         finally
         {
-            LetOthersGoOn(ref context);
+            OtherClients.LetGoOn(ref context);
             context.Store.Select(context.Session.Database);
         }
 
         context.Reply.WriteSimple(System.Text.Encoding.ASCII.GetBytes(all.ToString()));
-    }
-
-    /// <summary>Stops all other clients, which EXEC has done already.</summary>
-    /// <returns>False after answering an error.</returns>
-    private static bool TryStopOthers(ref CommandContext context)
-    {
-        if (context.InTransaction) return true;
-        // Ends: after PauseTriesMax tries.
-        for (int tries = 0; tries <= PauseTriesMax; tries++)
-            if (context.Store.Presence.TryPauseNow()) return true;
-        context.Fail("ERR the other clients could not be stopped"u8);
-        return false;
-    }
-
-    private static void LetOthersGoOn(ref CommandContext context)
-    {
-        if (!context.InTransaction) context.Store.Presence.EndPause();
     }
 
     // All clients wait while everything is walked: some 100 ns a key or element.

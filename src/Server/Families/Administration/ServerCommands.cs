@@ -53,15 +53,6 @@ internal static class ServerCommands
             Categories = AclCategories.Dangerous,
             Tips = ["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
         },
-        new("LASTSAVE", arity: 1, LastSave)
-        {
-            Summary = "Returns the second of Unix time at which data was last saved; that of the start, as nothing is "
-                + "saved yet.",
-            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
-            Flags = CommandFlags.Loading | CommandFlags.Stale | CommandFlags.Fast,
-            Categories = AclCategories.Admin | AclCategories.Dangerous,
-            Tips = ["nondeterministic_output"],
-        },
         new("LOLWUT", arity: -1, LolwutDrawing.Run)
         {
             Usage = "[VERSION version]",
@@ -191,11 +182,6 @@ internal static class ServerCommands
         + "from a local connection, otherwise you need to set this option in the configuration file, and then "u8
         + "restart the server."u8);
 
-    private static void LastSave(ref CommandContext context)
-    {
-        if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(context.Server.Started.ToUnixTimeSeconds());
-    }
-
     private static void Role(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
@@ -231,16 +217,22 @@ internal static class ServerCommands
             context.Fail(context.Server.Scripts.BusyReply);
             return;
         }
-        if (save && !force)
-        {
-            context.Server.Log.LogWarning(
-                "SHUTDOWN SAVE refused: nothing can be saved yet; NOSAVE or FORCE ends the server without");
-            context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
-            return;
-        }
+        if (save && !TrySaveForGood(ref context, force)) return;
         // No reply: the connection ends with the server, and nothing behind this is run.
         context.Session.CloseAfterReply = true;
         context.Server.RequestStop();
+    }
+
+    /// <summary>Writes a snapshot with all that clients have been told is done: from then on writes wait, for the
+    /// end.</summary>
+    /// <returns>False after answering an error; then all goes on.</returns>
+    private static bool TrySaveForGood(ref CommandContext context, bool force)
+    {
+        context.Server.Pause.Begin(long.MaxValue, writesOnly: true);
+        if (context.Server.Snapshots.TrySave(ref context, out string? error) && (error == null || force)) return true;
+        context.Server.Pause.End();
+        if (error != null) context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
+        return false;
     }
 
     private static void SwapDb(ref CommandContext context)

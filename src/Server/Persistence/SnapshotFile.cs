@@ -1,0 +1,59 @@
+using Kv.Storage;
+
+namespace Kv.Server.Persistence;
+
+//   temp-PID.rdb  --write--  fsync  --rename-->  dump.rdb  --  fsync of the folder
+//
+//   A crash or an error at any point leaves the file of before, whole, and at most the temporary one, which the next
+//   snapshot of a process with this number overwrites.
+
+/// <summary>A snapshot that is being made: beside the one that there is, in whose place it comes when it is
+/// whole.</summary>
+/// <remarks>Whoever makes one disposes it. Threads: one at a time.</remarks>
+internal sealed class SnapshotFile : IDisposable
+{
+    private const int BufferBytes = 256 * 1024;
+
+    private readonly string _folder, _path, _temporary;
+    private bool _isPublished;
+
+    /// <exception cref="IOException">It cannot be opened.</exception>
+    public SnapshotFile(string folder, string name)
+    {
+        _folder = folder;
+        _path = Path.Combine(folder, name);
+        _temporary = Path.Combine(folder, $"temp-{Environment.ProcessId}.rdb");
+        Stream = new FileStream(_temporary, FileMode.Create, FileAccess.Write, FileShare.Read, BufferBytes);
+    }
+
+    /// <summary>Where it is written to.</summary>
+    public FileStream Stream { get; }
+
+    /// <summary>It is whole: makes it the snapshot, so that it is there after a power cut.</summary>
+    /// <exception cref="IOException">It may be, or not: what was there before is whole in any case.</exception>
+    public void Publish()
+    {
+        Fault.Point("rdb.sync");
+        Stream.Flush(flushToDisk: true);
+        Stream.Dispose();
+        Fault.Point("rdb.rename");
+        File.Move(_temporary, _path, overwrite: true);
+        _isPublished = true;
+        FolderSync.Run(_folder);
+    }
+
+    /// <summary>Gives up what was not published.</summary>
+    public void Dispose()
+    {
+        try
+        {
+            Stream.Dispose();
+        }
+        catch (IOException)
+        {
+            // What is left in the buffer cannot be written: the file is deleted.
+        }
+
+        if (!_isPublished) File.Delete(_temporary);
+    }
+}

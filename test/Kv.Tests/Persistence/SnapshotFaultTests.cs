@@ -1,0 +1,41 @@
+using Kv.Storage;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Persistence;
+
+/// <summary>A snapshot that fails at any step leaves the one of before, and nothing else.</summary>
+public sealed class SnapshotFaultTests : IDisposable
+{
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-snapshot-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    public static readonly string[] Points = ["rdb.write", "rdb.sync", "rdb.rename"];
+
+    public static TheoryData<string, int> Steps => new()
+    {
+        { "rdb.write", 1 }, { "rdb.write", 3 }, { "rdb.sync", 1 }, { "rdb.rename", 1 },
+    };
+
+    [Theory, MemberData(nameof(Steps))]
+    public void The_file_of_before_stays(string point, int nth)
+    {
+        using var kv = KvInstance.Start("--dir", _directory);
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        client.Ok("SAVE");
+        byte[] before = File.ReadAllBytes(Path.Combine(_directory, "dump.rdb"));
+        for (int i = 0; i < 2000; i++) client.Ok($"SET k{i} v{i}");
+        using (var armed = Fault.Arm(point, nth))
+        {
+            Assert.True(client.Command("SAVE").IsError);
+            Assert.True(armed.Fired);
+        }
+
+        Assert.Equal(before, File.ReadAllBytes(Path.Combine(_directory, "dump.rdb")));
+        Assert.Single(Directory.GetFileSystemEntries(_directory));
+        client.Ok("SET k w");
+        client.Ok("SAVE");
+        Assert.NotEqual(before, File.ReadAllBytes(Path.Combine(_directory, "dump.rdb")));
+    }
+}

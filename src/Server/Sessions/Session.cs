@@ -91,8 +91,10 @@ internal sealed class Session : ITrackingClient
         RightsVersion = Server.Users.Version;       // before the rules: newer ones only mean one more look
         var rules = User.Rules;
         Restriction = rules.AllowsEverything ? null : rules;
-        // Removed while this client logged in: whoever removed it may have looked at the clients before.
-        if (Server.Users.Find(User.Name) != User && !CloseAfterReply) Kill();
+        // Removed while this client logged in: whoever removed it may have looked at the clients before. The fence
+        // orders the write of User before this read, as theirs does the removal before their look.
+        Interlocked.MemoryBarrier();
+        if (User.IsRemoved && !CloseAfterReply) Kill();
     }
 
     /// <summary>CLIENT REPLY.</summary>

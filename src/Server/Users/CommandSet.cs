@@ -50,6 +50,14 @@ internal sealed class CommandSet
         _firstArguments.Remove(id);
     }
 
+    /// <param name="ids">A bit for each command.</param>
+    public void Set(ReadOnlySpan<ulong> ids, bool isAllowed)
+    {
+        for (int i = 0; i < _bits.Length; i++) _bits[i] = isAllowed ? _bits[i] | ids[i] : _bits[i] & ~ids[i];
+        foreach (int id in _firstArguments.Keys)
+            if ((ids[id >> 6] >> id & 1) != 0) _firstArguments.Remove(id);      // allowed while enumerating
+    }
+
     /// <summary>Allows a command with one more word as its first argument.</summary>
     /// <param name="word">In upper case.</param>
     public void AddFirstArgument(int id, byte[] word)

@@ -15,5 +15,7 @@ internal static class RuleError
     public const string BadHash =
         "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
     public const string PatternTooLong = "The pattern is longer than 1024 bytes";
+    public const string FirstArgumentTooLong = "The first-arg is longer than 1024 bytes";
+    public const string TooMany = "A user has at most 10000 rules and passwords";
     public const string FirstArgumentOfSubcommand = "Allowing first-arg of a subcommand is not supported";
 }

@@ -30,6 +30,9 @@ internal sealed class Selector
         AllowsEverything = hasAllKeys && hasAllChannels && commands.IsAll;
     }
 
+    /// <summary>How many rules it takes to make it.</summary>
+    public int Size => _rules.Length + _keys.Length + _channels.Length;
+
     public bool AllowsEverything { get; }
 
     public bool HasAllKeys { get; }

@@ -37,6 +37,9 @@ internal sealed class SelectorBuilder
         _channels.AddRange(selector.Channels);
     }
 
+    /// <summary>How many rules there are so far.</summary>
+    public int Size => _rules.Count + _keys.Count + _channels.Count;
+
     public Selector Build() =>
         new(_commands, [.. _rules], _hasAllKeys, [.. _keys], _hasAllChannels, [.. _channels]);
 
@@ -134,18 +137,7 @@ internal sealed class SelectorBuilder
     private string? SetCategory(string name, bool isAllowed)
     {
         if (!AclCategoryRules.TryFind(name, out var category)) return RuleError.Unknown;
-        foreach (var command in _table.All)
-        {
-            if ((AclCategoryRules.Of(command) & category) != 0)
-            {
-                Set(command, isAllowed);
-                continue;
-            }
-
-            foreach (var subcommand in command.Subcommands)
-                if ((AclCategoryRules.Of(subcommand) & category) != 0) Set(subcommand, isAllowed);
-        }
-
+        _commands.Set(_table.OfCategory(category), isAllowed);
         Note("@" + name, isAllowed);
         return null;
     }
@@ -168,6 +160,7 @@ internal sealed class SelectorBuilder
         if (bar == name.Length - 1) return RuleError.Syntax;
         if (container.Subcommands.Length == 0)
         {
+            if (name.Length - bar - 1 > GlobPattern.BytesMax) return RuleError.FirstArgumentTooLong;
             _commands.AddFirstArgument(container.Id, Upper(name[(bar + 1)..]));
         }
         else
@@ -205,8 +198,8 @@ internal sealed class SelectorBuilder
     private void Note(string name, bool isAllowed)
     {
         // Not by a culture's rules: of a first argument each char is a byte.
-        name = string.Concat(name.Select(letter => char.IsAsciiLetterUpper(letter) ? char.ToLowerInvariant(letter)
-            : letter));
+        if (name.AsSpan().ContainsAnyInRange('A', 'Z'))
+            name = string.Concat(name.Select(letter => char.IsAsciiLetterUpper(letter) ? (char)(letter | 0x20) : letter));
         _rules.RemoveAll(rule => rule.Name == name
             || (rule.Name.StartsWith(name, StringComparison.Ordinal) && rule.Name[name.Length] == '|'));
         _rules.Add(new CommandRule(isAllowed, name));

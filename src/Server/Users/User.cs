@@ -6,6 +6,7 @@ namespace Kv.Server.Users;
 internal sealed class User(string name, UserRules rules)
 {
     private UserRules _rules = rules;
+    private volatile bool _isRemoved;
 
     /// <summary>A char for each byte, which may be any but spaces and 0.</summary>
     public string Name { get; } = name;
@@ -15,6 +16,15 @@ internal sealed class User(string name, UserRules rules)
     {
         get => Volatile.Read(ref _rules);
         set => Volatile.Write(ref _rules, value);
+    }
+
+    /// <summary>Whether the user is no longer among those of the server. For good: who is made by the same name later is
+    /// somebody else.</summary>
+    // Volatile, and written before the table's version is: whoever sees the new version sees this.
+    public bool IsRemoved
+    {
+        get => _isRemoved;
+        set => _isRemoved = value;
     }
 
     public override string ToString() => Name;

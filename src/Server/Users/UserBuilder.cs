@@ -9,6 +9,13 @@ namespace Kv.Server.Users;
 /// <remarks>Words have a char for each byte. Threads: one.</remarks>
 internal sealed class UserBuilder
 {
+    /// <summary>Rules and passwords of one user: each call of a client may be compared with all of them, and each
+    /// further one with all that there are.</summary>
+    public const int RulesMax = 10_000;
+
+    /// <summary>A longer rule is refused before it is looked at.</summary>
+    public const int RuleBytesMax = 1024 * 1024;
+
     private readonly CommandTable _table;
     private readonly bool _hasAllChannels;
     private readonly List<byte[]> _hashes = [];
@@ -16,6 +23,7 @@ internal sealed class UserBuilder
     private SelectorBuilder _own;
     private bool _isOn, _needsNoPassword;
     private string _payloadText = "";
+    private int _othersSize;
 
     /// <summary>Begins a new user, who may do nothing.</summary>
     /// <param name="hasAllChannels">acl-pubsub-default.</param>
@@ -36,6 +44,7 @@ internal sealed class UserBuilder
         _hashes.AddRange(rules.PasswordHashes);
         _own = new SelectorBuilder(table, rules.Selectors[0]);
         _others.AddRange(rules.Selectors.Skip(1));
+        _othersSize = _others.Sum(static other => other.Size);
     }
 
     public UserRules Build() =>
@@ -83,7 +92,7 @@ internal sealed class UserBuilder
     {
         foreach (string each in rules)
         {
-            error = Apply(each);
+            error = Apply(each) ?? (HasTooMany(_own.Size) ? RuleError.TooMany : null);
             rule = each;
             if (error != null) return false;
         }
@@ -91,6 +100,8 @@ internal sealed class UserBuilder
         rule = error = null;
         return true;
     }
+
+    private bool HasTooMany(int size) => _hashes.Count + _othersSize + size > RulesMax;
 
     private string? Apply(string rule)
     {
@@ -113,7 +124,7 @@ internal sealed class UserBuilder
                 ResetPasswords();
                 return null;
             case "clearselectors":
-                _others.Clear();
+                ClearSelectors();
                 return null;
             case "reset":
                 Reset();
@@ -142,8 +153,14 @@ internal sealed class UserBuilder
         ResetPasswords();
         _isOn = false;
         _payloadText = "sanitize-payload";
-        _others.Clear();
+        ClearSelectors();
         _own = new SelectorBuilder(_table, _hasAllChannels);
+    }
+
+    private void ClearSelectors()
+    {
+        _others.Clear();
+        _othersSize = 0;
     }
 
     private string? AddHash(byte[] hash)
@@ -173,9 +190,11 @@ internal sealed class UserBuilder
             // Would end the selector too early in the text that makes the user again.
             if (rule.EndsWith(')')) return RuleError.Syntax;
             if (selector.Apply(rule) is { } error) return error;
+            if (HasTooMany(selector.Size)) return RuleError.TooMany;
         }
 
         _others.Add(selector.Build());
+        _othersSize += selector.Size;
         return null;
     }
 

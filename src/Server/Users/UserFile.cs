@@ -25,31 +25,43 @@ internal static class UserFile
             string where = string.Create(CultureInfo.InvariantCulture, $"{path}:{number}");
             if (words[0] != "user" || words.Length < 2)
                 wrong.Append(where).Append(" should start with user keyword followed by the username. ");
+            else if (!UserTable.IsName(words[1]) || words[1].Length > UserTable.NameBytesMax)
+                wrong.Append('\'').Append(where).Append(CultureInfo.InvariantCulture,
+                    $": username '{words[1]}' contains invalid characters. ");
             else if (users.ContainsKey(words[1]))
                 wrong.Append(CultureInfo.InvariantCulture,
                     $"WARNING: Duplicate user '{words[1]}' found on line {number}. ");
-            else if (Read(words[2..], commands, hasAllChannels, out string error) is { } rules)
-                users.Add(words[1], rules);
-            else wrong.Append(where).Append(": ").Append(error);
+            else users.Add(words[1], Read(words[2..], commands, hasAllChannels, where, wrong));
         }
 
         errors = wrong.ToString();
         return errors.Length == 0;
     }
 
-    private static UserRules? Read(string[] words, CommandTable commands, bool hasAllChannels, out string error)
+    /// <param name="where">The line, for the errors.</param>
+    /// <param name="wrong">Gets the errors: the rules that are returned are then not all that there are.</param>
+    private static UserRules Read(string[] words, CommandTable commands, bool hasAllChannels, string where,
+        StringBuilder wrong)
     {
-        error = "";
+        var builder = new UserBuilder(commands, hasAllChannels);
+        bool isWrong = false;
         if (UserBuilder.Join(words, out _) is not { } rules)
         {
-            error = "Unmatched parenthesis in selector definition.";
-            return null;
+            wrong.Append(where).Append(": Unmatched parenthesis in selector definition.");
+            return builder.Build();
         }
 
-        var builder = new UserBuilder(commands, hasAllChannels);
-        if (builder.TryApply(rules, out string? rule, out string? reason)) return builder.Build();
-        error = reason == RuleError.Syntax ? reason + ". "
-            : $"Error in applying operation '{UserBuilder.Shown(rule)}': {reason}. ";
-        return null;
+        foreach (string rule in rules)
+        {
+            if (builder.TryApply([rule], out _, out string? reason)) continue;
+            // As in Redis: all commands and categories that there are not, and of other mistakes the first.
+            if (reason == RuleError.Unknown)
+                wrong.Append(where).Append(": Error in applying operation '").Append(UserBuilder.Shown(rule))
+                    .Append("': ").Append(reason).Append(". ");
+            else if (!isWrong) wrong.Append(where).Append(": ").Append(reason).Append(". ");
+            isWrong |= reason != RuleError.Unknown;
+        }
+
+        return builder.Build();
     }
 }

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
@@ -15,10 +16,15 @@ internal sealed class UserTable
 {
     public const string DefaultName = "default";
 
+    /// <summary>The longest name: each denial and failed login keeps one, and each line of CLIENT LIST shows
+    /// one.</summary>
+    public const int NameBytesMax = 1024;
+
     private readonly KvServer _server;
     private readonly CommandTable _commands;
     private readonly Lock _guard = new();
     private readonly Dictionary<string, User> _users = new(StringComparer.Ordinal);
+    private readonly UserRules _noRights;
     private int _version = 1;
 
     /// <param name="commands">By the names that rules have for them.</param>
@@ -26,6 +32,7 @@ internal sealed class UserTable
     {
         _server = server;
         _commands = commands;
+        _noRights = Build(["off", "resetchannels"]);
         Default = new User(DefaultName, Build(["on", "nopass", "allkeys", "allchannels", "allcommands"]));
     }
 
@@ -49,6 +56,9 @@ internal sealed class UserTable
 
     /// <summary>Bytes as a text that has a char for each of them.</summary>
     public static string Decode(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
+
+    /// <summary>A name that a client has given, cut to the longest that there can be.</summary>
+    public static string DecodeName(ReadOnlySpan<byte> name) => Decode(name[..Math.Min(name.Length, NameBytesMax)]);
 
     /// <summary>What stands in a configuration, in the form in which rules are read.</summary>
     public static string FromOption(string text) => Decode(Encoding.UTF8.GetBytes(text));
@@ -84,6 +94,9 @@ internal sealed class UserTable
     {
         if (name.Length == 0) return "ERR Usernames can't be empty";
         if (!IsName(name)) return "ERR Usernames can't contain spaces or null characters";
+        if (name.Length > NameBytesMax)
+            return string.Create(CultureInfo.InvariantCulture,
+                $"ERR Usernames can't be longer than {NameBytesMax} bytes");
         if (UserBuilder.Join(words, out string unmatched) is not { } rules)
             return $"ERR Unmatched parenthesis in acl selector starting at '{Shown(unmatched)}'.";
         User changed;
@@ -212,7 +225,7 @@ internal sealed class UserTable
     /// <returns>Null when there is no such user, or not with this password.</returns>
     public User? Authenticate(ReadOnlySpan<byte> name, ReadOnlySpan<byte> password)
     {
-        var user = Find(Decode(name));
+        var user = name.Length <= NameBytesMax ? Find(Decode(name)) : null;
         var rules = (user ?? Default).Rules;
         // Compared also where it cannot be right, so that the time does not tell which users there are.
         bool isRight = rules.IsPassword(password) || rules.NeedsNoPassword;
@@ -250,7 +263,8 @@ internal sealed class UserTable
     private bool TryRemoveLatched(string name)
     {
         if (!_users.Remove(name, out var user)) return false;
-        user.Rules = Build(["off", "resetchannels"]);
+        user.Rules = _noRights;
+        user.IsRemoved = true;
         return true;
     }
 
@@ -280,7 +294,7 @@ internal sealed class UserTable
         {
             var user = session.User;
             if (changed != null && user != changed) continue;
-            if (Find(user.Name) != user)
+            if (user.IsRemoved)
             {
                 if (session == self) self.CloseAfterReply = true;
                 else session.Kill();

@@ -51,7 +51,8 @@ public sealed class UserFileTests : IDisposable
     public void Known_G05_of_a_file_with_a_wrong_line_nothing_is_taken_and_the_error_says_what_the_reference_says()
     {
         const string bad = "user a on nopass\nfoo b\nuser b +foo ~x\nuser a on\n\nuser c (+get\nuser d ~a ~*\n"
-            + "user e x\n";
+            + "user e x\nuser f +x y +@z w ~* ~a\nuser f on\nuser g ~* ~a +x\nuser h #zz <p\nuser c on\n"
+            + "user i &* &b\nuser j +config|get|x\n";
         string file = Write("users.acl", "user alice on\n");
         using var redis = RedisServer.Start("--aclfile", file);
         using var kv = KvInstance.Start("--aclfile", file);

@@ -5,6 +5,8 @@ namespace Kv.Tests.Users;
 /// <summary>Rules of users, as the reference reads and shows them.</summary>
 public sealed class UserRuleTests
 {
+    private const string TooMany = "A user has at most 10000 rules and passwords";
+
     /// <summary>Rules for one user, one SETUSER after another; each is refused or taken as there.</summary>
     public static TheoryData<string> Conversations =>
     [
@@ -138,6 +140,38 @@ public sealed class UserRuleTests
 
             client.Ok("ACL DELUSER u v");
         }
+    }
+
+    // Each call of a client may be compared with all of them.
+    [Fact]
+    public void A_user_has_no_more_than_ten_thousand_rules()
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        Many("~a", 4000);
+        Many("&a", 3000);
+        Many(">a", 1000);
+        Many("+get|a", 1000);
+        string before = Line(client);
+        // The first rule is about all commands.
+        Assert.Equal($"-ERR Error in ACL SETUSER modifier '({Words("~b", 1000)})': {TooMany}",
+            Say(client, "ACL", "SETUSER", "u", "on", $"({Words("~b", 1000)})").ToString());
+        Assert.Equal(before, Line(client));
+        Assert.Equal("+OK", Say(client, "ACL", "SETUSER", "u", $"({Words("~b", 998)})").ToString());
+        Assert.Equal($"-ERR Error in ACL SETUSER modifier '&b': {TooMany}",
+            client.Command("ACL SETUSER u &b").ToString());
+        client.Ok("ACL SETUSER u ~a1");
+        client.Ok("ACL SETUSER u resetchannels &b clearselectors");
+        Assert.Equal("-ERR A rule or name is longer than 1048576 bytes",
+            Say(client, "ACL", "SETUSER", "u", ">" + new string('x', 1024 * 1024)).ToString());
+        Assert.EndsWith("': The first-arg is longer than 1024 bytes",
+            Say(client, "ACL", "SETUSER", "u", "+get|" + new string('x', 1025)).ToString(), StringComparison.Ordinal);
+
+        void Many(string rule, int count) =>
+            Assert.Equal("+OK", Say(client, ["ACL", "SETUSER", "u", .. Words(rule, count).Split(' ')]).ToString());
+
+        static string Words(string rule, int count) =>
+            string.Join(' ', Enumerable.Range(0, count).Select(number => $"{rule}{number}"));
     }
 
     [Fact]

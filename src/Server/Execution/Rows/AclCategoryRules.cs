@@ -12,6 +12,12 @@ internal static class AclCategoryRules
     public static readonly AclCategories[] All =
         [.. Enum.GetValues<AclCategories>().Where(category => category != AclCategories.None)];
 
+    private static readonly Dictionary<AclCategories, string> Names =
+        All.ToDictionary(category => category, category => category.ToString().ToLowerInvariant());
+
+    private static readonly Dictionary<string, AclCategories> ByName =
+        Names.ToDictionary(pair => pair.Value, pair => pair.Key, StringComparer.OrdinalIgnoreCase);
+
     public static AclCategories Of(Command command)
     {
         // A container that does nothing by itself is in no group's category: rights are given for its subcommands.
@@ -30,14 +36,10 @@ internal static class AclCategoryRules
     }
 
     /// <summary>The name, without "@".</summary>
-    public static string Name(AclCategories category) => category.ToString().ToLowerInvariant();
+    public static string Name(AclCategories category) => Names[category];
 
     /// <summary>The category of a name in any case, without "@".</summary>
-    public static bool TryFind(string name, out AclCategories category)
-    {
-        category = Array.Find(All, each => Name(each).Equals(name, StringComparison.OrdinalIgnoreCase));
-        return category != AclCategories.None;
-    }
+    public static bool TryFind(string name, out AclCategories category) => ByName.TryGetValue(name, out category);
 
     // Server commands and publish/subscribe have no category of their own: theirs come from their flags and rows.
     private static AclCategories OfGroup(Command command) => command.Group switch

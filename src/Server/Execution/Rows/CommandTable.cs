@@ -1,3 +1,4 @@
+using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Text;
@@ -17,6 +18,7 @@ internal sealed class CommandTable
     private readonly CommandEntry[] _entries;
     private readonly byte[][] _names;
     private readonly int _mask;
+    private readonly ulong[]?[] _ofCategories = new ulong[32][];
 
     internal CommandTable(Command[] commands)
         : this(commands, static command => command.Name)
@@ -88,6 +90,30 @@ internal sealed class CommandTable
     }
 
     public Command? Find(string name) => Find(Encoding.Latin1.GetBytes(name));
+
+    /// <summary>The commands that a user's rule for a category is about, a bit for each <see cref="Command.Id"/>: a
+    /// command with all its subcommands, or those of them that are in the category.</summary>
+    public ReadOnlySpan<ulong> OfCategory(AclCategories category)
+    {
+        // Volatile: whoever sees the array sees what is in it. Of two that find none both make the same.
+        ref var known = ref _ofCategories[BitOperations.Log2((uint)category)];
+        if (Volatile.Read(ref known) is { } ids) return ids;
+        ids = new ulong[(Count + 63) / 64];
+        foreach (var command in All)
+        {
+            bool isWhole = IsIn(command);
+            if (isWhole) Add(command.Id);
+            foreach (var subcommand in command.Subcommands)
+                if (isWhole || IsIn(subcommand)) Add(subcommand.Id);
+        }
+
+        Volatile.Write(ref known, ids);
+        return ids;
+
+        bool IsIn(Command command) => (AclCategoryRules.Of(command) & category) != 0;
+
+        void Add(int id) => ids[id >> 6] |= 1UL << id;
+    }
 
     /// <summary>What the look-ahead needs of a name's command; none when there is no such command.</summary>
     /// <param name="name">Readable for 8 bytes.</param>

@@ -26,6 +26,8 @@ internal static class AclCommands
         + "SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in "u8
         + "order to store users in the Redis configuration."u8;
 
+    private static ReadOnlySpan<byte> TooLong => "ERR A rule or name is longer than 1048576 bytes"u8;
+
     internal static readonly Command[] Table =
     [
         new("ACL", arity: -2, handler: null)
@@ -321,7 +323,12 @@ internal static class AclCommands
         context.Args.RequireAtMost(WordsMax, what);
         var words = new List<string>();
         while (context.Args.Remaining > 0 && !context.Args.Failed)
-            words.Add(UserTable.Decode(context.Args.NextBytes()));
+        {
+            var word = context.Args.NextBytes();
+            if (word.Length > UserBuilder.RuleBytesMax) context.Args.Fail(TooLong);
+            else words.Add(UserTable.Decode(word));
+        }
+
         return words;
     }
 

@@ -36,10 +36,10 @@ internal sealed class HttpGate(KvServer server)
             return Refuse("400 Bad Request", "The lines of the request have to come at once.\n", isHead);
         if (caller.Head.Authorization.Length > 0)
         {
-            rules = Authenticate(caller.Head.Authorization);
+            rules = Authenticate(caller.Head.Authorization, out byte[] name);
             if (rules == null)
-                return AskForPassword(isHead) with { DelayMs = server.AuthFailures.Add(caller.Address) };
-            if (!rules.NeedsNoPassword) server.AuthFailures.Clear(caller.Address);
+                return AskForPassword(isHead) with { DelayMs = server.AuthFailures.Add(caller.Address, name) };
+            if (!rules.NeedsNoPassword) server.AuthFailures.Clear(caller.Address, name);
         }
 
         // A password that nobody asks for says nothing: a script may give one, too.
@@ -61,8 +61,10 @@ internal sealed class HttpGate(KvServer server)
         new(HttpReply.Text(status, text, isHead, header));
 
     /// <summary>The user whose name and password a header has; null for a wrong one.</summary>
-    private UserRules? Authenticate(string header)
+    /// <param name="name">Of the user; empty where there is none.</param>
+    private UserRules? Authenticate(string header, out byte[] name)
     {
+        name = [];
         if (!header.StartsWith(Basic, StringComparison.OrdinalIgnoreCase)) return null;
         byte[] bytes = Encoding.ASCII.GetBytes(header[Basic.Length..].Trim());
         if (!Base64.IsValid(bytes)) return null;
@@ -70,7 +72,7 @@ internal sealed class HttpGate(KvServer server)
         Base64.DecodeFromUtf8(bytes, said, out _, out int length);
         int colon = said.AsSpan(0, length).IndexOf((byte)':');
         if (colon < 0) return null;
-        var name = colon == 0 ? "default"u8 : said.AsSpan(0, colon);
+        name = colon == 0 ? "default"u8.ToArray() : said[..colon];
         return server.Users.Authenticate(name, said.AsSpan((colon + 1)..length))?.Rules;
     }
 

@@ -38,9 +38,16 @@ public class HttpGateTests
         }
 
         Assert.NotEqual(0, server.Kv.Server.AuthFailures.Count);
-        Get(server.EndPoint, "/", "default:secret");
-        Get(server.Kv.EndPoint, "/", "default:secret");
-        Assert.Equal(0, server.Kv.Server.AuthFailures.Count);
+    }
+
+    [Fact]
+    public void Wrong_passwords_are_counted_until_the_right_one_of_that_user()
+    {
+        using var kv = KvInstance.Start("--requirepass", "secret");
+        foreach (string said in (string[])["default:a", ":b", "default:c"]) Get(kv.EndPoint, "/", said);
+        Assert.True(kv.Server.AuthFailures.WouldDelay("127.0.0.1:1"));
+        Get(kv.EndPoint, "/", "default:secret");
+        Assert.Equal(0, kv.Server.AuthFailures.Count);
     }
 
     [Theory]

@@ -261,18 +261,21 @@ internal static class ConnectionCommands
         ReadOnlySpan<byte> password)
     {
         var session = context.Session;
-        if (context.Server.Users.Authenticate(user, password) is { } known)
+        var failures = context.Server.AuthFailures;
+        // In EXEC nobody waits: there an address that would have to is not listened to, or it could guess on and on.
+        bool isHeard = !context.InTransaction || !failures.WouldDelay(session.Address);
+        if (isHeard && context.Server.Users.Authenticate(user, password) is { } known)
         {
             session.User = known;
             session.Authenticated = true;
             session.FollowUser();
-            context.Server.AuthFailures.Clear(session.Address);
+            if (!known.Rules.NeedsNoPassword) failures.Clear(session.Address, user);
             return true;
         }
 
         context.Server.AccessLog.Add(session, session.InMulti ? AccessContext.Multi : AccessContext.TopLevel,
-            Denial.Auth, context.Args[0].Span, UserTable.Decode(user));
-        long delayMs = context.Server.AuthFailures.Add(session.Address);
+            Denial.Auth, context.Args[0].Span, UserTable.DecodeName(user));
+        long delayMs = failures.Add(session.Address, user);
         if (delayMs > 0) context.Park(delayMs, new LateRefusal());
         else context.Fail(Errors.WrongPass);
         return false;

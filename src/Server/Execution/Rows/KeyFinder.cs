@@ -103,6 +103,7 @@ internal static class KeyFinder
     /// <summary>Index of the argument after the keyword, relative to the name; 0 when there is no keyword.</summary>
     private static int IndexAfterKeyword(KeySpec spec, in CommandArguments args, int from)
     {
+        if (spec.Options is { } options) return options.IndexAfter(spec.Keyword, args, from);
         int count = args.Count - from;
         int step = spec.Position > 0 ? 1 : -1;
         for (int i = step > 0 ? spec.Position : count + spec.Position; i > 0 && i < count; i += step)
@@ -113,6 +114,6 @@ internal static class KeyFinder
         return 0;
     }
 
-    private static bool IsWord(Argument argument, string upper) =>
+    internal static bool IsWord(Argument argument, string upper) =>
         argument.Length == upper.Length && Ascii.EqualsIgnoreCase(argument.Span, upper);
 }

@@ -59,6 +59,9 @@ internal sealed class KeySpec
 
     public string Keyword { get; private init; } = "";
 
+    /// <summary>The options among which the keyword stands; null: it is looked for as COMMAND INFO says.</summary>
+    public KeyOptions? Options { get; private init; }
+
     public KeyExtent Extent { get; private init; }
 
     /// <summary>The last key: relative to the first, or, when negative, to the end (-1 is the last argument).</summary>
@@ -104,6 +107,14 @@ internal sealed class KeySpec
         {
             Start = KeyStart.Keyword, Keyword = keyword, Position = from,
             Extent = KeyExtent.Range, Last = last, Step = step, Limit = limit,
+        };
+
+    /// <summary>This spec's keys, where the command itself looks for the keyword: among its options.</summary>
+    public KeySpec Among(KeyOptions options) =>
+        new(Access)
+        {
+            Start = Start, Position = Position, Keyword = Keyword, Extent = Extent, Last = Last, Step = Step,
+            Limit = Limit, Options = options,
         };
 
     /// <summary>This spec's keys, used in a lesser way unless one of some words is given (SET without GET only

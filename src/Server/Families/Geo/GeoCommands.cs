@@ -76,8 +76,8 @@ internal static class GeoCommands
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Event = KeyEvent.GeoRadiusStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores),
-                KeySpec.After("STOREDIST", 6, 0, 1, Stores)],
+            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores).Among(KeyOptions.OfPlace),
+                KeySpec.After("STOREDIST", 6, 0, 1, Stores).Among(KeyOptions.OfPlace)],
         },
         new("GEORADIUS_RO", arity: -6, GeoRadiusReadOnly)
         {
@@ -97,8 +97,8 @@ internal static class GeoCommands
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Event = KeyEvent.GeoRadiusStore,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
-            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores),
-                KeySpec.After("STOREDIST", 5, 0, 1, Stores)],
+            Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores).Among(KeyOptions.OfMember),
+                KeySpec.After("STOREDIST", 5, 0, 1, Stores).Among(KeyOptions.OfMember)],
         },
         new("GEORADIUSBYMEMBER_RO", arity: -5, GeoRadiusByMemberReadOnly)
         {

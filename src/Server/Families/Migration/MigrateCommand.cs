@@ -24,7 +24,8 @@ internal static class MigrateCommand
             Secrets = static (in args, index) => index > LastPlain
                 && (args.FollowsWord(index, "AUTH"u8, 1) || args.FollowsWord(index, "AUTH2"u8, 2)),
             Flags = CommandFlags.Write, Categories = AclCategories.Dangerous,
-            Keys = [KeySpec.At(3, Moves).UnlessEmpty(), KeySpec.After("KEYS", -2, -1, 1, Moves | KeyAccess.Incomplete)],
+            Keys = [KeySpec.At(3, Moves).UnlessEmpty(),
+                KeySpec.After("KEYS", -2, -1, 1, Moves | KeyAccess.Incomplete).Among(KeyOptions.OfMigration)],
             Tips = ["nondeterministic_output"],
         },
     ];

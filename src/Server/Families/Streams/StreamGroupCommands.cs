@@ -73,7 +73,7 @@ internal static class StreamGroupCommands
             Since = "5.0.0", Group = CommandGroup.Stream,
             Event = KeyEvent.XGroupCreateConsumer,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
-            Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2)],
+            Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2).Among(KeyOptions.OfGroupRead)],
         },
         new("XACK", arity: -4, XAck)
         {

@@ -59,8 +59,10 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     {
         _script = script;
         _client = client;
-        _standIn.User = client.User;
-        _standIn.Tracking = client.Tracking;
+        // Written where they differ only: a new user's rights have to be looked up, though no user has changed since
+        // the last script, and the others say what the stand-in may do.
+        if (_standIn.User != client.User) _standIn.User = client.User;
+        if (_standIn.Tracking != client.Tracking) _standIn.Tracking = client.Tracking;
         _isDeclaredNoted = false;
         int database = client.Database;
         _isReadOnly = isReadOnly;
@@ -73,7 +75,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     {
         WantsAlone = false;
         _shown.Drop();
-        _standIn.Version = RespVersion.Resp2;
+        if (_standIn.Version != RespVersion.Resp2) _standIn.Version = RespVersion.Resp2;
         _standIn.Database = _database;
     }
 
@@ -83,7 +85,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _store = store;
         if (Home == store) return;
         _runner?.Dispose();
-        _runner = new CommandRunner(server, store, counters, _output) { MonitorBuffer = _shown };
+        _runner = NewRunner(store, counters);
         (Home, _homeCounters) = (store, counters);
     }
 
@@ -93,7 +95,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         Debug.Assert(_steppedRunner == null, "it leaves its worker once");
         _stepCounters = server.Counters.Borrow();
         _store = session;
-        _steppedRunner = new CommandRunner(server, session, _stepCounters, _output) { MonitorBuffer = _shown };
+        _steppedRunner = NewRunner(session, _stepCounters);
         _stepWriter = server.Tracking.WriterOf(session.Slot);
     }
 
@@ -116,7 +118,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _shown.Show();
         _script = null;
         _client = null;
-        _standIn.Tracking = null;
+        if (_standIn.Tracking != null) _standIn.Tracking = null;
         _arguments.Trim();
     }
 
@@ -269,6 +271,9 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
 
         return true;
     }
+
+    private CommandRunner NewRunner(StoreSession store, WorkerCounters counters) =>
+        new(server, store, counters, _output) { MonitorBuffer = _shown, ChecksParts = false };
 
     private static Session NewStandIn(KvServer server)
     {

@@ -199,7 +199,11 @@ internal sealed class SelectorBuilder
     {
         // Not by a culture's rules: of a first argument each char is a byte.
         if (name.AsSpan().ContainsAnyInRange('A', 'Z'))
-            name = string.Concat(name.Select(letter => char.IsAsciiLetterUpper(letter) ? (char)(letter | 0x20) : letter));
+        {
+            name = string.Concat(name.Select(letter =>
+                char.IsAsciiLetterUpper(letter) ? (char)(letter | 0x20) : letter));
+        }
+
         _rules.RemoveAll(rule => rule.Name == name
             || (rule.Name.StartsWith(name, StringComparison.Ordinal) && rule.Name[name.Length] == '|'));
         _rules.Add(new CommandRule(isAllowed, name));

@@ -18,8 +18,8 @@ internal sealed class User(string name, UserRules rules)
         set => Volatile.Write(ref _rules, value);
     }
 
-    /// <summary>Whether the user is no longer among those of the server. For good: who is made by the same name later is
-    /// somebody else.</summary>
+    /// <summary>Whether the user is no longer among those of the server. For good: who is made by the same name later
+    /// is somebody else.</summary>
     // Volatile, and written before the table's version is: whoever sees the new version sees this.
     public bool IsRemoved
     {

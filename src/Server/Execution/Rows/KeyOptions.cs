@@ -3,7 +3,8 @@ namespace Kv.Server.Execution;
 /// <summary>An option of a command, and how many arguments follow its name.</summary>
 internal readonly record struct KeyOption(string Word, int Arguments);
 
-/// <summary>The options of a command one of which is followed by keys, read as its handler reads them. Immutable.</summary>
+/// <summary>The options of a command one of which is followed by keys, read as its handler reads them.
+/// Immutable.</summary>
 /// <remarks>Nothing but a walk over the options finds the keys whatever the values of the others are: in <c>XREADGROUP
 /// COUNT 1 GROUP STREAMS c STREAMS k &gt;</c> the first STREAMS is a group. Who looked for a word alone would check
 /// other keys than the handler uses.</remarks>

@@ -440,13 +440,17 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         Argument* items = _table.Items;
         int key = decider == null ? 0 : command.SoleKey;
         var needed = command.SoleKeyNeeds;
+        var prefix = default(KeyPrefix);
+        bool hasPrefix = key != 0 && decider!.TryPrefix(needed, out prefix);
         for (; slot < end && *(long*)&slot->Kind == kind; slot++)
         {
             // A call with too few arguments ends the run by itself.
             if (slot->Count < command.ArgumentsMin | slot->Count > command.ArgumentsMax) break;
             if (key != 0 && key < slot->Count && slot->Count <= command.SoleKeyArgumentsMax)
             {
-                if (!decider!.AllowsKey(items[slot->First + key].Span, needed)) break;
+                var name = items[slot->First + key].Span;
+                if (hasPrefix && prefix.Begins(name)) continue;
+                if (!decider!.AllowsKey(name, needed)) break;
                 continue;
             }
 

@@ -20,9 +20,16 @@ internal sealed class KeyPattern
         int special = text.AsSpan().IndexOfAny("*?[\\"u8);
         _isPlain = special < 0;
         _prefixBytes = special >= 0 && special == text.Length - 1 && text[special] == '*' ? special : -1;
+        if (IsShortPrefix) Prefix = new KeyPrefix(text.AsSpan(0, _prefixBytes));
     }
 
     public KeyRights Rights { get; }
+
+    /// <summary>Whether <see cref="Prefix"/> says all that the pattern says.</summary>
+    public bool IsShortPrefix => _prefixBytes is >= 0 and <= KeyPrefix.BytesMax;
+
+    /// <summary>What stands before the star of a pattern that <see cref="IsShortPrefix"/>.</summary>
+    public KeyPrefix Prefix { get; }
 
     public ReadOnlySpan<byte> Text => _text;
 

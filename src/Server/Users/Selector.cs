@@ -89,6 +89,21 @@ internal sealed class Selector
         return false;
     }
 
+    /// <summary>The first of the patterns that allow keys to be used with some rights and are short prefixes.</summary>
+    /// <returns>False when there is none.</returns>
+    public bool TryPrefix(KeyRights needed, out KeyPrefix prefix)
+    {
+        foreach (var pattern in _keys)
+        {
+            if (!pattern.IsShortPrefix || (pattern.Rights & needed) != needed) continue;
+            prefix = pattern.Prefix;
+            return true;
+        }
+
+        prefix = default;
+        return false;
+    }
+
     /// <summary>Whether every key may be read.</summary>
     public bool ReadsAllKeys => HasAllKeys || Array.Exists(_keys,
         static pattern => pattern.Text.SequenceEqual("*"u8) && (pattern.Rights & KeyRights.Read) != 0);

@@ -107,7 +107,7 @@ internal static class KeptOptions
         new Option<string>("locale-collate", Text, "") { Harmless = "C",
             Reason = "SORT goes by bytes, as in the locale C" },
         new Option<string>("masterauth", Text, "") { IsSecret = true },
-        new Option<string>("masteruser", Text, ""),
+        new Option<string>("masteruser", Text, "") { IsSecret = true },
         new Option<long>("max-new-connections-per-cycle", new NumberType(1, 1000), 10),
         new Option<long>("max-new-tls-connections-per-cycle", new NumberType(1, 1000), 1),
         new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),

@@ -61,11 +61,16 @@ internal static class ReplicationCommands
     private static void Failover(ref CommandContext context)
     {
         ref var args = ref context.Args;
-        bool aborts = false, hasTime = false, hasTarget = false;
+        bool hasTime = false, hasTarget = false;
+        if (args.Remaining == 1 && args.TryKeyword("ABORT"u8))
+        {
+            if (args.Finish(context.Reply)) context.Fail("ERR No failover in progress."u8);
+            return;
+        }
+
         while (args.Remaining > 0)
         {
-            if (args.TryKeyword("ABORT"u8)) aborts = true;
-            else if (args.TryKeyword("FORCE"u8))
+            if (args.TryKeyword("FORCE"u8))
             {
                 // Of a failover that does not come about.
             }
@@ -86,8 +91,7 @@ internal static class ReplicationCommands
             }
         }
 
-        if (!args.Finish(context.Reply)) return;
-        context.Fail(aborts ? "ERR No failover in progress."u8 : "ERR FAILOVER requires connected replicas."u8);
+        if (args.Finish(context.Reply)) context.Fail("ERR FAILOVER requires connected replicas."u8);
     }
 
     private static void ReplicaOf(ref CommandContext context)

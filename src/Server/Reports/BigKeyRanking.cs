@@ -29,7 +29,7 @@ internal static class BigKeyRanking
     }
 
     /// <summary>Appends lines of INFO.</summary>
-    public static void AppendTo(StringBuilder text, BigKey[] keys, UserRules? rules)
+    public static void AppendTo(StringBuilder text, IReadOnlyList<BigKey> keys, UserRules? rules)
     {
         foreach (var type in DataTypeName.All)
         {

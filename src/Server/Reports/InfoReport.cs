@@ -2,6 +2,7 @@ using System.Text;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Users;
+using Kv.Storage;
 
 namespace Kv.Server.Reports;
 
@@ -11,9 +12,11 @@ internal static class InfoReport
 {
     /// <param name="rules">Of who asks: names of keys that they may not read are left out. Null: they may read
     /// all.</param>
-    public static string Write(KvServer server, InfoSections sections, UserRules? rules = null)
+    /// <param name="session">Whose turn it is, if it is anybody's.</param>
+    public static string Write(KvServer server, InfoSections sections, UserRules? rules = null,
+        StoreSession? session = null)
     {
-        var reading = new ServerReading(server);
+        var reading = new ServerReading(server, session);
         var text = new StringBuilder(8 << 10);
         for (var section = InfoSection.Server; section <= InfoSection.BigKeys; section++)
         {

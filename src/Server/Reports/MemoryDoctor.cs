@@ -96,7 +96,7 @@ internal static class MemoryDoctor
                 + "and does not become smaller. FLUSHDB or a restart begins with a small one.";
         }
 
-        var largest = r.Store.BigKeys.Found.MaxBy(key => key.Size.Bytes);
+        var largest = r.BigKeys.MaxBy(key => key.Size.Bytes);
         if (largest != null && largest.Size.Bytes > Math.Max(NotableBytes, r.DatasetBytes / 4))
         {
             yield return Invariant($"A single {DataTypeName.TextOf(largest.Size.Type)} takes ")

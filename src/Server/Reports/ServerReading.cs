@@ -10,7 +10,8 @@ namespace Kv.Server.Reports;
 /// report agree.</summary>
 /// <remarks>Cost: only what is asked for is read; <see cref="Clients"/> is a pass over the connections, without a lock.
 /// Threads: one.</remarks>
-internal sealed class ServerReading(KvServer server)
+/// <param name="session">In a turn, where there is one: what it can look at is read as it is now.</param>
+internal sealed class ServerReading(KvServer server, StoreSession? session = null)
 {
     private StoreStats? _stats;
     private ClientTotals? _clients;
@@ -19,6 +20,7 @@ internal sealed class ServerReading(KvServer server)
     private MemoryUse? _use;
     private List<(Command Command, CommandCounts Counts)>? _commands;
     private HotKeyReading? _hotKeys;
+    private IReadOnlyList<BigKey>? _bigKeys;
     private long? _residentBytes, _collectorBytes, _scriptMachineBytes, _unixMicroseconds;
 
     public KvServer Server => server;
@@ -68,8 +70,9 @@ internal sealed class ServerReading(KvServer server)
     /// <summary>The keys that are used most.</summary>
     public HotKeyReading HotKeys => _hotKeys ??= server.HotKeys.Read();
 
-    /// <summary>The largest keys, each as large as when it was last measured.</summary>
-    public BigKey[] BigKeys => Store.BigKeys.Found;
+    /// <summary>The largest keys; without a session each as large as when it was last measured.</summary>
+    public IReadOnlyList<BigKey> BigKeys => _bigKeys ??=
+        session == null ? Store.BigKeys.Found : Store.BigKeys.Measure(session);
 
     public RateMeter.Rates Rates => server.Rates.PerSecond;
 

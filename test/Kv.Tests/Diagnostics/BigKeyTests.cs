@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 using Kv.Tests.Harness;
 
@@ -130,6 +131,29 @@ public sealed class BigKeyTests
         Assert.Equal(["mine:1"], Keys(client, "KV.BIGKEYS").Select(key => key.Name));
         Assert.DoesNotContain("theirs", client.Ok("INFO bigkeys").String, StringComparison.Ordinal);
         Assert.Contains(",key=mine:1,", client.Ok("INFO bigkeys").String, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void INFO_has_no_key_that_is_gone()
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        AwaitNames(client, "KV.BIGKEYS", ["k"]);
+        Assert.Contains(",key=k,bytes=", client.Ok("INFO bigkeys").String, StringComparison.Ordinal);
+        client.Ok("FLUSHALL");
+        string text = client.Ok("INFO bigkeys").String;
+        Assert.DoesNotContain("kv_bigkey_", text, StringComparison.Ordinal);
+        Assert.Contains("kv_biggest_key_bytes:0\r\n", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void The_pause_after_a_round_is_bounded_also_where_others_had_the_processor()
+    {
+        long second = Stopwatch.Frequency;
+        Assert.Equal(second / 5, BigKeyWalk.PauseTicks(second / 1000, walks: true));
+        Assert.Equal(second, BigKeyWalk.PauseTicks(60 * second, walks: true));
+        Assert.Equal(second, BigKeyWalk.PauseTicks(1, walks: false));
     }
 
     [Fact]

@@ -59,7 +59,8 @@ internal static class MemoryCommands
     private static void Doctor(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        context.Reply.WriteVerbatim(Encoding.ASCII.GetBytes(MemoryDoctor.Write(new ServerReading(context.Server))));
+        var reading = new ServerReading(context.Server, context.Store);
+        context.Reply.WriteVerbatim(Encoding.ASCII.GetBytes(MemoryDoctor.Write(reading)));
     }
 
     private static void MallocStats(ref CommandContext context)

@@ -166,7 +166,7 @@ internal static class ServerCommands
         while (context.Args.Remaining > 0)
             sections = sections.With(Encoding.Latin1.GetString(context.Args.NextBytes()));
         if (!context.Args.Finish(context.Reply)) return;
-        string text = InfoReport.Write(context.Server, sections, context.Session.Restriction);
+        string text = InfoReport.Write(context.Server, sections, context.Session.Restriction, context.Store);
         context.Reply.WriteVerbatim(Encoding.UTF8.GetBytes(text));
     }
 

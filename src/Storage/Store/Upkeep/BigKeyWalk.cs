@@ -18,6 +18,10 @@ internal sealed unsafe class BigKeyWalk(Store store)
 
     private static readonly long RoundTicks = Stopwatch.Frequency / 1000, RestTicks = Stopwatch.Frequency;
 
+    /// <summary>A round that took longer than this had no processor for the rest, or was compiled meanwhile: it worked
+    /// for a millisecond all the same, and half a minute of pause would be no answer to that.</summary>
+    private static readonly long WorkTicksMax = 5 * RoundTicks;
+
     private readonly List<int> _segments = [];
     private readonly BigKeyList[] _byBytes = NewLists(byElements: false), _byElements = NewLists(byElements: true);
     private BigKey[] _last = [];
@@ -47,8 +51,13 @@ internal sealed unsafe class BigKeyWalk(Store store)
 
         Publish();
         long now = Stopwatch.GetTimestamp();
-        _nextAt = now + Math.Max(PausePerWork * (now - begin), _walks ? 0 : RestTicks);
+        _nextAt = now + PauseTicks(now - begin, _walks);
     }
+
+    /// <summary>How long to wait after a round.</summary>
+    /// <param name="walks">Whether the walk goes on.</param>
+    internal static long PauseTicks(long workTicks, bool walks) =>
+        Math.Max(PausePerWork * Math.Min(workTicks, WorkTicksMax), walks ? 0 : RestTicks);
 
     private static BigKeyList[] NewLists(bool byElements) =>
         [.. Enum.GetValues<DataType>().Select(_ => new BigKeyList(byElements))];

@@ -2,17 +2,18 @@ namespace Kv.Server.Diagnostics;
 
 /// <summary>Which keys are used most of late, by all workers (<see cref="HotKeyTable"/>).</summary>
 /// <remarks>Threads: any.</remarks>
-/// <param name="time">As the store's.</param>
 internal sealed class HotKeys(TimeProvider time)
 {
     /// <summary>Keys that anybody is shown.</summary>
-    public const int ShownMax = HotKeyTable.KeysMax;
+    public const int ShownMax = 128;
 
     private readonly Lock _guard = new();
     private HotKeyTable[] _tables = [];
     private uint _created;
 
-    private long NowMs => time.GetUtcNow().ToUnixTimeMilliseconds();
+    /// <summary>Milliseconds of a clock that never goes back: a wall clock that is set back would stand still here for
+    /// as long, and the rates would be those of a millisecond.</summary>
+    public long NowMs => time.GetElapsedTime(0).Ticks / TimeSpan.TicksPerMillisecond;
 
     /// <summary>A table for a worker, until <see cref="Remove"/>.</summary>
     public HotKeyTable Create()

@@ -183,7 +183,13 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             KeyProbe.Run(_slots, _slots + count, _table.Items, _store);
             // Once in a window: for a command it costs less than anything that could be measured.
             if ((_untilSample -= count) <= 0) SampleKeys(count);
+            long ran = -(_counters.Commands + _executed);
             Execute(count);
+            ran += _counters.Commands + _executed;
+            // What a session's share had no time for is parsed anew in its next turn: it is not sampled twice. (What is
+            // no command, such as the next step of the last one, stands at the end.)
+            if (count > 0 && _slots[count - 1].Kind.Command < 0) count--;
+            if ((ulong)ran < (ulong)count) _untilSample += count - (int)ran;
             if (++_windows % WindowsPerClock == 0) LookAtShare();
         }
 

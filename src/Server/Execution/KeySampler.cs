@@ -23,7 +23,7 @@ internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : I
 
     /// <inheritdoc cref="HotKeyTable.NextGap"/>
     // Also after what was no use of a key: whoever sends only PING is not looked at all the time.
-    public int NextGap() => _keys.NextGap(store.NowMs);
+    public int NextGap() => _keys.NextGap(server.HotKeys.NowMs);
 
     /// <summary>Notes the key of a command that has been parsed.</summary>
     /// <param name="args">Its name and arguments.</param>
@@ -43,7 +43,7 @@ internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : I
         var name = args[index];
         if (index != keyIndex) hash = store.HashKey(name.Pointer, name.Length);
         bool isWrite = (KeyFinder.Access(spec, args, 0) & KeyAccess.RO) == 0;
-        _keys.Add(hash, database, name.Span, isWrite, keys, store.NowMs);
+        _keys.Add(hash, database, name.Span, isWrite, keys, server.HotKeys.NowMs);
     }
 
     /// <summary>Chooses one of a command's keys by chance.</summary>

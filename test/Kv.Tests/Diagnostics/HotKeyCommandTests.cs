@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using Kv.Tests.Harness;
 using Kv.Tests.Storage;
@@ -134,6 +135,33 @@ public sealed class HotKeyCommandTests
         foreach (var client in clients) client.Dispose();
     }
 
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Commands_that_take_more_than_a_turn_are_counted_once(string transport)
+    {
+        using var kv = KvInstance.Start(new TestClock(), "--transport", transport);
+        using var client = kv.Connect();
+        client.Ok("SETRANGE large 67108864 x");
+        // Each takes longer than a share of a turn: those after it in the window are parsed once more for each.
+        Repeat(client, 20, "BITCOUNT large");
+        Repeat(client, 10, "GET small");
+        Assert.Equal([("large", 20_000, 1_000), ("small", 10_000, 0)],
+            Keys(client, "KV.HOTKEYS").Select(key => (key.Name, (int)key.Reads, (int)key.Writes)));
+    }
+
+    [Fact]
+    public void A_wall_clock_that_is_set_back_changes_no_rate()
+    {
+        var wall = new WallClock();
+        using var kv = KvInstance.Start(wall);
+        using var client = kv.Connect();
+        long begin = Stopwatch.GetTimestamp();
+        wall.Behind = TimeSpan.FromHours(1);
+        Repeat(client, 300, "GET key");
+        Eventually.Holds(() => Stopwatch.GetElapsedTime(begin).TotalMilliseconds > 200, () => "time stands still");
+        double most = 300 / Stopwatch.GetElapsedTime(begin).TotalSeconds;
+        Assert.InRange(Keys(client, "KV.HOTKEYS").Single().Reads, 0.01, 1.1 * most);
+    }
+
     private static void Repeat(RespClient client, int count, string command)
     {
         client.Send([.. Enumerable.Range(0, count).SelectMany(_ => RespText.Encode(command))]);
@@ -146,4 +174,17 @@ public sealed class HotKeyCommandTests
             Number(key.Items[11])))];
 
     private static double Number(Reply reply) => double.Parse(reply.String, CultureInfo.InvariantCulture);
+
+    /// <summary>The machine's clock, but for what people set it back.</summary>
+    private sealed class WallClock : TimeProvider
+    {
+        private long _behindTicks;
+
+        public TimeSpan Behind
+        {
+            set => Volatile.Write(ref _behindTicks, value.Ticks);
+        }
+
+        public override DateTimeOffset GetUtcNow() => base.GetUtcNow().AddTicks(-Volatile.Read(ref _behindTicks));
+    }
 }

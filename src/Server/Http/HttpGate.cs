@@ -20,7 +20,8 @@ internal sealed class HttpGate(KvServer server)
     private const string Basic = "Basic ";
 
     private readonly Command _info = Find(server, "INFO"u8), _slowLog = Find(server, "SLOWLOG"u8, "GET"u8),
-        _clients = Find(server, "CLIENT"u8, "LIST"u8), _options = Find(server, "CONFIG"u8, "GET"u8);
+        _clients = Find(server, "CLIENT"u8, "LIST"u8), _options = Find(server, "CONFIG"u8, "GET"u8),
+        _origins = Find(server, "CONFIG"u8, "EXPLAIN"u8);
 
     /// <summary>The command that shows the same figures, by whatever name.</summary>
     public Command Info => _info;
@@ -49,7 +50,8 @@ internal sealed class HttpGate(KvServer server)
             return Refuse("403 Forbidden", "Without a password this is shown to those who ask for localhost, for an "
                 + "address or for the machine's own name only.\n", isHead);
         if (!rules.MayCall(_info)) return Refuse("403 Forbidden", "This user may not call INFO.\n", isHead);
-        parts = new StatusParts(rules.MayCall(_slowLog), rules.MayCall(_clients), rules.MayCall(_options));
+        parts = new StatusParts(rules, rules.MayCall(_slowLog), rules.MayCall(_clients), rules.MayCall(_options),
+            rules.MayCall(_origins));
         return null;
     }
 

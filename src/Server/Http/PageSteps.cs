@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Reports;
 using Kv.Server.Sessions;
@@ -61,15 +60,27 @@ internal sealed class PageSteps(KvServer server, Session session, PageMaker make
         if (_sent == 0) context.Reply.WriteRaw(_head, count: 0);
         var part = _page.Written.Span[_sent..];
         bool isLast = part.Length <= PartBytes;
-        // Lines stay whole: a part that began with "-" would be counted as an error.
-        if (!isLast) part = part[..(part[..PartBytes].LastIndexOf((byte)'\n') + 1)];
-        Debug.Assert(isLast || part.Length > 0, "no line is as long as a part");
+        if (!isLast) part = part[..EndOfPart(part)];
         context.Reply.WriteRaw(part, isLast ? 1 : 0);
         _sent += part.Length;
         if (!isLast) return false;
         session.CloseAfterReply = true;
         Dispose();
         return true;
+    }
+
+    /// <summary>Where the next part ends, at least a byte from here. Lines stay whole, where they are not longer than a
+    /// part: one that began with "-" would be counted as an error.</summary>
+    internal static int EndOfPart(ReadOnlySpan<byte> rest)
+    {
+        int end = rest[..PartBytes].LastIndexOf((byte)'\n') + 1;
+        if (end > 0) return end;
+        // Ends: at the first byte.
+        for (end = PartBytes; end > 1 && rest[end] == (byte)'-'; end--)
+        {
+        }
+
+        return end;
     }
 
     public void Dispose()

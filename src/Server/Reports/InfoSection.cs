@@ -19,6 +19,9 @@ internal readonly record struct InfoSections(int Bits)
     public static InfoSections None => default;
     public static InfoSections Everything => new((1 << (int)InfoSection.Keyspace + 1) - 1);
 
+    /// <summary>INFO EVERYTHING HOTKEYS BIGKEYS.</summary>
+    public static InfoSections WithKeys => new((1 << (int)InfoSection.BigKeys + 1) - 1);
+
     /// <summary>INFO ALL: everything but what modules add.</summary>
     public static InfoSections All => new(Everything.Bits & ~(1 << (int)InfoSection.Modules));
 

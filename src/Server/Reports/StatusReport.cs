@@ -8,10 +8,10 @@ using Kv.Server.Sessions;
 namespace Kv.Server.Reports;
 
 //  { "time": 1764000000000,                                            Unix milliseconds
-//    "info": { "Server": { "redis_version": "7.2.0", ... }, ... },     INFO EVERYTHING: sections, fields, texts
+//    "info": { "Server": { "redis_version": "7.2.0", ... }, ... },     INFO EVERYTHING HOTKEYS BIGKEYS
 //    "slowlog": { "total": 3, "entries": [ { "id": 2, "time": 1764000000, "microseconds": 12, "arguments": [], ...
 //    "clients": [ { "id": "7", "addr": "127.0.0.1:50000", ... } ],     fields of CLIENT LIST
-//    "options": [ { "name": "port", "value": "6379", "default": "6379", "summary": "TCP port" }, ...
+//    "options": [ { "name": "port", "value": "6379", "default": "6379", "origin": "default", "summary": ...
 
 /// <summary>What the web page shows, as JSON: INFO as it is, so that no figure can differ from it, the newest of the
 /// slow log, the largest clients, the options.</summary>
@@ -26,7 +26,7 @@ internal static partial class StatusReport
     /// <summary>How many are shown at most.</summary>
     public const int SlowMax = 32, ClientsMax = 64;
 
-    /// <summary>Of the value of an option.</summary>
+    /// <summary>Of the value of an option, or the name of a user.</summary>
     private const int CharsMax = 512;
 
     private static readonly JsonWriterOptions Form = new() { Indented = true, IndentSize = 0, NewLine = "\n" };
@@ -45,10 +45,10 @@ internal static partial class StatusReport
         using var json = new Utf8JsonWriter(page, Form);
         json.WriteStartObject();
         json.WriteNumber("time", server.Time.GetUtcNow().ToUnixTimeMilliseconds());
-        WriteInfo(json, InfoReport.Write(server, InfoSections.Everything));
+        WriteInfo(json, InfoReport.Write(server, InfoSections.WithKeys, parts.Rules));
         if (parts.SlowLog) WriteSlowLog(json, server);
         if (parts.Clients) WriteClients(json, server.Connections);
-        if (parts.Options) WriteOptions(json, server.Options);
+        if (parts.Options) WriteOptions(json, server.Options, parts.Origins);
         json.WriteEndObject();
     }
 
@@ -111,7 +111,7 @@ internal static partial class StatusReport
             {
                 int equals = field.IndexOf('=', StringComparison.Ordinal);
                 if (equals > 0 && ClientFields.Contains(field[..equals]))
-                    json.WriteString(field[..equals], field[(equals + 1)..]);
+                    json.WriteString(field[..equals], Cut(field[(equals + 1)..]));
             }
 
             json.WriteEndObject();
@@ -120,7 +120,7 @@ internal static partial class StatusReport
         json.WriteEndArray();
     }
 
-    private static void WriteOptions(Utf8JsonWriter json, ServerOptions options)
+    private static void WriteOptions(Utf8JsonWriter json, ServerOptions options, bool withOrigins)
     {
         json.WriteStartArray("options");
         foreach (var option in OptionTable.Rows)
@@ -133,6 +133,8 @@ internal static partial class StatusReport
             json.WriteString("name", option.Name);
             json.WriteString("value", option.IsSecret && value.Length > 0 ? "(redacted)" : Cut(value));
             json.WriteString("default", Cut(byDefault));
+            if (withOrigins)
+                json.WriteString("origin", Cut(options.Origins.Of(option, isDefault: value == byDefault)));
             json.WriteString("summary",
                 option.Class == OptionClass.Honoured ? option.Summary : "known, and without effect");
             json.WriteEndObject();

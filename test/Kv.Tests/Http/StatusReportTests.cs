@@ -1,6 +1,8 @@
 using System.Text.Json;
+using Kv.Server.Http;
 using Kv.Server.Reports;
 using Kv.Tests.Harness;
+using Kv.Tests.Storage;
 
 namespace Kv.Tests.Http;
 
@@ -33,11 +35,39 @@ public class StatusReportTests
         }
 
         // INFO itself is counted when it has run.
-        Assert.Equal(expected, info.EnumerateObject().SelectMany(
+        Assert.Equal(expected, info.EnumerateObject().Where(one => one.Name is not ("Hotkeys" or "Bigkeys")).SelectMany(
             one => one.Value.EnumerateObject().Select(field => $"{one.Name}.{field.Name}")));
         Assert.All(Still, name =>
             Assert.Contains($"\r\n{name}:{Field(info, name)}\r\n", text, StringComparison.Ordinal));
     }
+
+    [Fact]
+    public void Names_of_keys_are_those_of_INFO_and_only_such_as_the_user_may_read()
+    {
+        using var kv = KvInstance.Start(new TestClock());
+        using var client = kv.Connect();
+        client.Ok("ACL SETUSER ops on >p +info ~shown* %W~written");
+        client.Ok("ACL SETUSER blind on >p +info");
+        client.Ok("SET shown<script> v");
+        client.Ok($"SET hidden {new string('v', 2000)}");
+        client.Ok("SET written v");
+        const string all = "hidden shown<script> written";
+        Eventually.Holds(() => Names(kv, "Bigkeys") == all, () => Names(kv, "Bigkeys"));
+        Assert.Equal(all, Names(kv, "Hotkeys"));
+        string hot = client.Ok("INFO hotkeys").String;
+        foreach (var line in Ask(kv).GetProperty("info").GetProperty("Hotkeys").EnumerateObject())
+            Assert.Contains($"\r\n{line.Name}:{line.Value.GetString()}\r\n", hot, StringComparison.Ordinal);
+        foreach (string section in (string[])["Hotkeys", "Bigkeys"])
+        {
+            Assert.Equal("shown<script>", Names(kv, section, "ops:p"));
+            Assert.Equal("", Names(kv, section, "blind:p"));
+        }
+    }
+
+    private static string Names(TestServer kv, string section, string? user = null) => string.Join(' ',
+        Ask(kv, user).GetProperty("info").GetProperty(section).EnumerateObject()
+            .Select(line => line.Value.GetString()!.Split(',').FirstOrDefault(pair => pair.StartsWith("key=")))
+            .Where(pair => pair != null).Select(pair => pair![4..]).Order(StringComparer.Ordinal));
 
     [Fact]
     public void The_slow_log_is_that_of_SLOWLOG_without_secrets()
@@ -101,6 +131,44 @@ public class StatusReportTests
     }
 
     [Fact]
+    public void Options_say_who_has_set_them_to_who_may_ask_CONFIG_EXPLAIN()
+    {
+        using var kv = KvInstance.Start("--maxmemory", "100mb");
+        using var client = kv.Connect();
+        client.Ok("CONFIG SET timeout 77");
+        foreach (string name in (string[])["maxmemory", "timeout", "port", "databases"])
+        {
+            var explained = client.Ok($"CONFIG EXPLAIN {name}").Items![1].Items!.Select(item => item.String).ToList();
+            Assert.Equal(explained[explained.IndexOf("set-by") + 1], Origin(name));
+        }
+
+        client.Ok("ACL SETUSER ops on >p +info +config|get");
+        Assert.Null(Origin("timeout", "ops:p"));
+
+        string? Origin(string name, string? user = null)
+        {
+            var option = Ask(kv, user).GetProperty("options").EnumerateArray()
+                .Single(one => one.GetProperty("name").GetString() == name);
+            return option.TryGetProperty("origin", out var origin) ? origin.GetString() : null;
+        }
+    }
+
+    // A part of a page begins with no "-", and has a byte at least.
+    [Fact]
+    public void A_line_longer_than_a_part_is_cut()
+    {
+        const int part = 64 << 10;
+        byte[] line = new byte[2 * part];
+        Assert.Equal(part, PageSteps.EndOfPart(line));
+        line.AsSpan(part - 10, 20).Fill((byte)'-');
+        Assert.Equal(part - 11, PageSteps.EndOfPart(line));
+        line.AsSpan().Fill((byte)'-');
+        Assert.Equal(1, PageSteps.EndOfPart(line));
+        line[100] = (byte)'\n';
+        Assert.Equal(101, PageSteps.EndOfPart(line));
+    }
+
+    [Fact]
     public void It_is_bounded_whatever_there_is_and_sent_in_lines()
     {
         using var kv = KvInstance.Start("--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000");
@@ -108,6 +176,9 @@ public class StatusReportTests
         byte[] word = [.. Enumerable.Repeat((byte)'"', 2000)];
         foreach (var client in clients)
             client.Command([.. "ECHO"u8], word);
+        // Nothing bounds the name of a user.
+        clients[0].Ok($"ACL SETUSER {new string('u', 100_000)} on nopass +@all");
+        clients[0].Ok($"AUTH {new string('u', 100_000)} x");
         var reply = HttpTalk.Get(kv.EndPoint, "/status.json");
         using var page = JsonDocument.Parse(reply.Body);
         Assert.Equal(StatusReport.ClientsMax, page.RootElement.GetProperty("clients").GetArrayLength());
@@ -119,9 +190,10 @@ public class StatusReportTests
         clients.ForEach(client => client.Dispose());
     }
 
-    private static JsonElement Ask(TestServer kv)
+    private static JsonElement Ask(TestServer kv, string? user = null)
     {
-        var reply = HttpTalk.Get(kv.EndPoint, "/status.json");
+        string header = user == null ? "" : $"Authorization: Basic {Convert.ToBase64String(RespText.Bytes(user))}\r\n";
+        var reply = HttpTalk.Say(kv.EndPoint, $"GET /status.json HTTP/1.1\r\n{header}\r\n");
         Assert.Equal(("HTTP/1.1 200 OK", "application/json"), (reply.StatusLine, reply.Header("Content-Type")));
         using var page = JsonDocument.Parse(reply.Body);
         return page.RootElement.Clone();

@@ -91,6 +91,33 @@ public class WebPageTests
     }
 
     [Fact]
+    public void A_browser_draws_keys_that_are_used_most_and_the_largest_and_who_has_set_options()
+    {
+        using var kv = KvInstance.Start("--maxmemory", "200mb");
+        using var client = kv.Connect();
+        client.Ok("RPUSH <b>list</b> 1 2 3");
+        client.Ok($"SET big {new string('v', 5000)}");
+        client.Say("GET big\nGET big\nGET big");
+        Eventually.Holds(() => Bytes("string") != "" && Bytes("list") != "", () => client.Ok("INFO bigkeys").String);
+        using var browser = new Browser();
+        string dom = browser.Dom(Address(kv));
+        string hot = Table("table-hotkeys"), large = Table("table-bigkeys");
+        // As the list has them: the one that is used most first.
+        Assert.Matches("<tbody><tr><td class=\"mono w\">big</td><td class=\"n\">0</td>.*"
+            + "<td class=\"mono w\">&lt;b&gt;list&lt;/b&gt;</td><td class=\"n\">0</td>", hot);
+        Assert.Equal(2, Regex.Count(hot, "<td class=\"n\">[0-9]+\\.[0-9] %</td></tr>"));
+        Assert.Matches($"<tbody><tr><td class=\"d\">string</td>.*>big<.*title=\"{Bytes("string")} bytes\".*"
+            + $"<td class=\"d\">list</td>.*&lt;b&gt;list&lt;/b&gt;<.*title=\"{Bytes("list")} bytes\".*"
+            + "title=\"3\">3<", large);
+        Assert.Matches(">maxmemory</td>.*<td class=\"d\">the program that runs the server</td>", dom);
+
+        string Bytes(string type) => Regex.Match(client.Ok("INFO bigkeys").String,
+            $"kv_bigkey_{type}_0:.*bytes=([0-9]+)").Groups[1].Value;
+
+        string Table(string id) => Regex.Match(dom, $"id=\"{id}\".*?</div>", RegexOptions.Singleline).Value;
+    }
+
+    [Fact]
     public void Text_of_clients_stays_text()
     {
         using var kv = KvInstance.Start("--slowlog-log-slower-than", "0");
@@ -145,7 +172,40 @@ public class WebPageTests
         var found = Regex.Match(dom, "page ([0-9]+) tables ([0-9]+) live end");
         Assert.True(found.Success, dom);
         Assert.InRange(int.Parse(found.Groups[1].Value), 1, width);
-        Assert.Equal("5", found.Groups[2].Value);
+        // The largest keys are known a moment later.
+        Assert.InRange(int.Parse(found.Groups[2].Value), 6, 7);
+    }
+
+    [Fact]
+    public void A_page_that_is_open_for_long_is_no_larger_for_it()
+    {
+        using var kv = KvInstance.Start("--slowlog-log-slower-than", "0");
+        using var client = kv.Connect();
+        Work(client);
+        string html = Encoding.UTF8.GetString(Encoding.Latin1.GetBytes(HttpTalk.Get(kv.EndPoint, "/").Body));
+        string status = HttpTalk.Get(kv.EndPoint, "/status.json").Body;
+        // Each look finds all figures changed, and the next one comes at once.
+        const string quick = """
+            const later = window.setTimeout, sizes = [];
+            window.setTimeout = work => later(work, 0);
+            let looks = 0;
+            window.fetch = async () => {
+              if (++looks % 350 === 20) sizes.push(document.getElementsByTagName('*').length);
+              if (sizes.length === 2 && looks % 350 === 20)
+                later(() => document.body.append(['nodes', ...sizes, 'end'].join(' ')), 0);
+              const time = Date.now() + looks * 1000;
+              return new Response(text.replace(/"time": [0-9]+/, `"time": ${time}`)
+                .replaceAll('calls=', `calls=${looks}`).replaceAll('usec=', `usec=${looks}`));
+            };
+            """;
+        using var browser = new Browser();
+        string script = $"<script>const text = {ScriptText(status)};\n{quick}</script>";
+        string dom = browser.DomOf(html.Replace("<style>", script + "<style>", StringComparison.Ordinal));
+        var found = Regex.Match(dom, "nodes ([0-9]+) ([0-9]+) end");
+        Assert.True(found.Success, dom);
+        int first = int.Parse(found.Groups[1].Value), last = int.Parse(found.Groups[2].Value);
+        Assert.InRange(first, 200, 5000);
+        Assert.InRange(last, first - 20, first + 20);
     }
 
     // Three hits, a miss, and a latency.

@@ -109,19 +109,16 @@ function showKeys(info) {
   table('table-keyspace', [column('database', row => row.name), number('keys', row => count(Number(row.keys))),
     number('with a time to live', row => count(Number(row.expires))),
     number('mean of those', row => span(Math.round(row.avg_ttl / 1000)))], databases, 'No keys.');
-  // Lists of keys (hot, big), where INFO has them: "kv_hotkey_0:db=0,key=a,percent=12.00".
-  const lists = Object.entries(info).filter(([title]) => /(hot|big) ?keys/i.test(title));
-  const place = byId('key-lists');
-  place.hidden = lists.length === 0;
-  for (const [title, section] of lists) {
-    const id = `table-${title.toLowerCase()}`, rows = Object.values(section).map(pairs);
-    if (!byId(id)) {
-      place.append(make('div', { class: 'card' }, make('h3', null, title.replace(/ ?keys/i, ' keys')),
-        make('div', { class: 'table', id })));
-    }
-    table(id, Object.keys(rows[0] ?? {}).map(name => name === 'key' ? column(name, row => row.key, { class: 'mono w' })
-      : number(name.replaceAll('_', ' ').replace('per sec', 'a second'), row => row[name])), rows, 'None yet.');
-  }
+  // Names of keys: "kv_hotkey_0:db=0,key=a,percent=12.00", "kv_bigkey_list_0:db=0,key=a,bytes=1,elements=2".
+  const key = column('key', row => row.key, { class: 'mono w' }), database = number('db', row => row.db);
+  const none = 'None yet, or none that this user may read.';
+  table('table-hotkeys', [key, database, number('reads a second', row => count(Number(row.reads_per_sec))),
+    number('writes a second', row => count(Number(row.writes_per_sec))),
+    number('of all uses', row => percent(row.percent))], lines(info.Hotkeys, 'kv_hotkey_'), none);
+  table('table-bigkeys', [column('type', row => row.name.split('_')[0], { class: 'd' }), key, database,
+    number('memory', row => bytes(row.bytes), { title: row => `${row.bytes} bytes` }),
+    number('elements', row => count(Number(row.elements)), { title: row => row.elements })],
+  lines(info.Bigkeys, 'kv_bigkey_').sort((a, b) => b.bytes - a.bytes), none);
 }
 
 const notAllowed = 'This user may not ask for it.';
@@ -186,6 +183,7 @@ function show(status) {
 
 // Without a name and password that may be in the page's own address: fetch takes none.
 const source = `${location.origin}/status.json`;
+const REPLY_MS = 10000;
 let timer = 0, paused = false, looks = 0;
 function tell(state, text) {
   byId('state').className = `state ${state}`;
@@ -195,7 +193,8 @@ async function look() {
   clearTimeout(timer);
   const own = ++looks;
   try {
-    const reply = await fetch(source, { cache: 'no-store' });
+    // A server that stands still accepts, and says nothing.
+    const reply = await fetch(source, { cache: 'no-store', signal: AbortSignal.timeout(REPLY_MS) });
     if (!reply.ok) throw new Error(`${reply.status} ${(await reply.text()).trim()}`);
     const status = await reply.json();
     if (own !== looks) return;

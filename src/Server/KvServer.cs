@@ -143,7 +143,7 @@ public sealed class KvServer : IAsyncDisposable
                 + (copy.Tls.Port > 0
                     ? copy.Bind.Count + PipelineTransport.OtherDescriptors + (StreamPoller.Descriptors * workers) : 0)
                 + (copy.MetricsPort > 0
-                    ? copy.Bind.Count + HttpPort.ConnectionsMax + PipelineTransport.OtherDescriptors : 0));
+                    ? (2 * copy.Bind.Count) + HttpPort.ConnectionsMax + PipelineTransport.OtherDescriptors : 0));
             server.Descriptors.Report(server.Log, copy.MaxClients);
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
             if (copy.MetricsPort > 0)

@@ -9,9 +9,11 @@ namespace Kv.Server.Network;
 /// <summary>The port that speaks nothing but HTTP (metrics-port): one request a connection, for those who watch the
 /// server.</summary>
 /// <remarks>
-/// Connections are few and short: each has <see cref="RequestMs"/> for its request and as long for taking the reply,
-/// and who comes while <see cref="ConnectionsMax"/> are there waits in the system's queue. They are no clients: they
-/// are in no list and no count, and their descriptors are set aside at the start (<see cref="DescriptorLimit"/>).
+/// Connections are few and short: each has <see cref="RequestMs"/> for its request and as long for taking the reply.
+/// Who comes while <see cref="ConnectionsMax"/> are there takes the place of the one that has been silent for longest,
+/// or has to wait because of a wrong password: however many say nothing, whoever asks at once is served. They are no
+/// clients: they are in no list and no count, and their descriptors are set aside at the start
+/// (<see cref="DescriptorLimit"/>).
 /// Threads: the pool's.
 /// </remarks>
 internal sealed class HttpPort(KvServer server) : IDisposable
@@ -21,14 +23,19 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     /// <summary>The longest head of a request.</summary>
     public const int HeadBytesMax = 8 << 10;
 
-    public const int RequestMs = 5000;
-
     private const int LingerMs = 1000, BackOffMs = 10, Backlog = 64;
 
     private readonly CancellationTokenSource _stop = new();
     private readonly SemaphoreSlim _places = new(ConnectionsMax);
     private readonly List<Socket> _listeners = [];
     private readonly List<Task> _accepting = [];
+
+    // Those whose request is not there yet, the oldest first; under the lock.
+    private readonly Lock _guard = new();
+    private readonly LinkedList<CancellationTokenSource> _silent = new();
+
+    /// <summary>What a client has for its request, and for taking the reply.</summary>
+    public int RequestMs { get; init; } = 5000;
 
     /// <summary>Listens on all addresses of the options, or on none.</summary>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
@@ -68,19 +75,19 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     {
         while (!_stop.IsCancellationRequested)
         {
-            try
-            {
-                await _places.WaitAsync(_stop.Token).ConfigureAwait(false);
-            }
-            catch (OperationCanceledException)
-            {
-                return;
-            }
-
             Socket? socket = null;
             try
             {
                 socket = await listener.AcceptAsync(_stop.Token).ConfigureAwait(false);
+                if (!await _places.WaitAsync(0).ConfigureAwait(false))
+                {
+                    EndOldestSilent();
+                    await _places.WaitAsync(_stop.Token).ConfigureAwait(false);
+                }
+
+                var accepted = socket;
+                socket = null;
+                _ = Task.Run(() => ServeAsync(accepted));
             }
             catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException
                 || _stop.IsCancellationRequested)
@@ -94,9 +101,20 @@ internal sealed class HttpPort(KvServer server) : IDisposable
                         exception.SocketErrorCode, more);
                 await Task.Delay(BackOffMs).ConfigureAwait(false);
             }
+            finally
+            {
+                socket?.Dispose();      // it stops while this one waits for a place
+            }
+        }
+    }
 
-            if (socket == null) _places.Release();
-            else _ = Task.Run(() => ServeAsync(socket));
+    private void EndOldestSilent()
+    {
+        lock (_guard)
+        {
+            if (_silent.First is not { } oldest) return;
+            _silent.RemoveFirst();
+            oldest.Value.CancelAfter(0);        // by a timer, not here
         }
     }
 
@@ -125,9 +143,7 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     {
         socket.NoDelay = true;
         using var deadline = CancellationTokenSource.CreateLinkedTokenSource(_stop.Token);
-        deadline.CancelAfter(RequestMs);
-        var answer = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
-        if (answer.DelayMs > 0) await Task.Delay((int)answer.DelayMs, _stop.Token).ConfigureAwait(false);
+        var answer = await AwaitRequestAsync(socket, deadline).ConfigureAwait(false);
         using var page = new PageBuffer();
         byte[] head = answer.Reply ?? answer.Make!(page);
         deadline.CancelAfter(RequestMs);
@@ -140,6 +156,28 @@ internal sealed class HttpPort(KvServer server) : IDisposable
         while (await socket.ReceiveAsync(rest, deadline.Token).ConfigureAwait(false) > 0)
         {
             // Ends: with the client's side, or the time.
+        }
+    }
+
+    /// <summary>Reads the request, and lets who guesses passwords wait; meanwhile another client may take the
+    /// place.</summary>
+    private async Task<HttpAnswer> AwaitRequestAsync(Socket socket, CancellationTokenSource deadline)
+    {
+        var place = new LinkedListNode<CancellationTokenSource>(deadline);
+        lock (_guard) _silent.AddLast(place);
+        try
+        {
+            deadline.CancelAfter(RequestMs);
+            var answer = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
+            if (answer.DelayMs > 0) await Task.Delay((int)answer.DelayMs, deadline.Token).ConfigureAwait(false);
+            return answer;
+        }
+        finally
+        {
+            lock (_guard)
+            {
+                if (place.List != null) _silent.Remove(place);
+            }
         }
     }
 

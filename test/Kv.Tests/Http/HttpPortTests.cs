@@ -62,15 +62,44 @@ public class HttpPortTests
             StringComparison.Ordinal);
     }
 
-    /// <summary>They are closed after their time, and whoever waited behind them is served.</summary>
     [Fact]
-    public void Who_says_nothing_keeps_others_waiting_for_a_while_only()
+    public void Who_says_nothing_is_closed_after_a_while()
     {
         using var server = new MetricsServer();
-        var silent = Enumerable.Range(0, HttpPort.ConnectionsMax).Select(_ => new RespClient(server.EndPoint)).ToList();
-        silent[0].Send("GET /met"u8);
-        Assert.Equal("ok\n", HttpTalk.Get(server.EndPoint, "/healthz").Body);
-        Assert.All(silent, client => Assert.True(client.IsClosedByServer()));
+        using var silent = new RespClient(server.EndPoint);
+        using var slow = new RespClient(server.EndPoint);
+        slow.Send("GET /met"u8);
+        Assert.True(silent.IsClosedByServer());
+        Assert.True(slow.IsClosedByServer());
+    }
+
+    // Nobody's time is over here.
+    [Fact]
+    public async Task However_many_say_nothing_whoever_asks_is_served_and_the_oldest_give_way()
+    {
+        using var kv = KvInstance.Start("--requirepass", "secret");
+        kv.Server.Options.MetricsPort = ServerProgram.FreePort();
+        using var http = new HttpPort(kv.Server) { RequestMs = 3_600_000 };
+        http.Open();
+        var port = new IPEndPoint(IPAddress.Loopback, kv.Server.Options.MetricsPort);
+        // Half a request, none, and those who wait because of what they said.
+        for (int i = 0; i < 3; i++)
+            HttpTalk.Say(port, "GET / HTTP/1.1\r\nAuthorization: Basic OndYb25n\r\n\r\n");
+        var silent = new List<RespClient>();
+        for (int i = 0; i < 5 * HttpPort.ConnectionsMax; i++)
+        {
+            silent.Add(new RespClient(port));
+            if (i % 3 == 0) silent[i].Send("GET /met"u8);
+            if (i % 3 == 2) silent[i].Send("GET / HTTP/1.1\r\nAuthorization: Basic OndYb25n\r\n\r\n"u8);
+            if (i % 20 == 0) Assert.Equal("ok\n", HttpTalk.Get(port, "/healthz").Body);
+        }
+
+        Assert.Equal("ok\n", HttpTalk.Get(port, "/healthz").Body);
+        Assert.True(silent[0].IsClosedByServer());
+        // The youngest wait on.
+        Assert.False(silent[^1].HasInput);
+        await http.StopAsync();
+        silent.ForEach(client => HttpTalk.ReadToEnd(client.Socket));
         silent.ForEach(client => client.Dispose());
     }
 

@@ -1,5 +1,6 @@
 using System.Net;
 using Kv.Tests.Harness;
+using Kv.Tests.Tls;
 
 namespace Kv.Tests.Http;
 
@@ -61,6 +62,29 @@ public class HealthProbeTests
         using var kv = KvInstance.Start("--unixsocket", path);
         var result = ChildProcess.Run(KvProcess.Program, ["--health", "--port", "0", "--unixsocket", path]);
         Assert.Equal((0, $"{path}: alive\n"), (result.ExitCode, result.Output));
+    }
+
+    [Theory, InlineData("yes"), InlineData("no")]
+    public void TLS_is_spoken_where_there_is_nothing_else(string authClients)
+    {
+        using var files = new CertificateFolder();
+        int port = ServerProgram.FreePort();
+        string[] options =
+            ["--port", "0", "--tls-port", $"{port}", .. files.Options, "--tls-auth-clients", authClients];
+        using var kv = KvProcess.StartOn(0, options[2..]);
+        Assert.True(kv.WaitUntilReady(), kv.Log);
+        foreach (string[] words in (string[][])[["--health"], ["--health", "--ready"]])
+        {
+            var result = ChildProcess.Run(KvProcess.Program, [.. words, .. options]);
+            Assert.Equal((0, ""), (result.ExitCode, result.Errors));
+        }
+
+        // It says why, in a line.
+        kv.Signal("TERM");
+        kv.WaitForExit();
+        var gone = ChildProcess.Run(KvProcess.Program, ["--health", .. options]);
+        Assert.Equal(1, gone.ExitCode);
+        Assert.Matches($"^127\\.0\\.0\\.1:{port}: [^\n]+\n$", gone.Errors);
     }
 
     [Fact]

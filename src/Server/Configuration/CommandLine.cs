@@ -68,8 +68,9 @@ internal sealed class CommandLine
             if (RefusedOptions.Directives.TryGetValue(name, out string? reason))
                 AddProblem(Line(arg).Error(reason), "leave it out");
             else
-                AddProblem(Line(arg).Error($"unknown option '--{ConfigLine.Printable(name)}'"
-                    + Suggestion.For(name, "--")), NamesAreKnown);
+                AddProblem(new ConfigLine(ConfigLine.CommandLine, arg, [$"--{name}"]).Error(
+                    $"unknown option '--{ConfigLine.Printable(name)}'" + Suggestion.For(name, "--"),
+                    Suggestion.OptionNear(name)), NamesAreKnown);
             return;
         }
 

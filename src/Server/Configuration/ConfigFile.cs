@@ -82,10 +82,10 @@ internal static class ConfigFile
         int depth)
     {
         var words = ConfigLine.Split(text);
-        var line = new ConfigLine(origin, text, words ?? [text.Split(' ')[0]]);
+        var line = new ConfigLine(origin, text, words ?? [text.Split(' ', '\t')[0]]);
         if (words is null)
             problems.Add(line.Problem("unbalanced quotes", "close the quote, and put a space behind it",
-                OptionTable.Find(line.Name)));
+                OptionTable.Find(line.Name) ?? Suggestion.OptionNear(line.Name)));
         else if (!line.Name.Equals("include", StringComparison.OrdinalIgnoreCase))
             lines.Add(line);
         else if (words.Count != 2)

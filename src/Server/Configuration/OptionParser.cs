@@ -105,5 +105,5 @@ public static class OptionParser
         RefusedOptions.Directives.TryGetValue(line.Name, out string? reason)
             ? line.Problem(reason, "leave the line out")
             : line.Problem($"unknown option '{ConfigLine.Printable(line.Name)}'{Suggestion.For(line.Name)}",
-                CommandLine.NamesAreKnown);
+                CommandLine.NamesAreKnown, Suggestion.OptionNear(line.Name));       // which may be a secret
 }

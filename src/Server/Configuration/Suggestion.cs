@@ -11,6 +11,10 @@ internal static class Suggestion
         return nearest is null ? "" : $"; did you mean '{prefix}{nearest}'?";
     }
 
+    /// <summary>The option that was probably meant; null when none is near.</summary>
+    public static Option? OptionNear(string name) =>
+        Nearest(name.ToLowerInvariant()) is { } near ? CommandLine.Find(near) : null;
+
     /// <summary>The known name with the fewest letters wrong; null when more than a third are.</summary>
     public static string? Nearest(string name)
     {

@@ -46,6 +46,31 @@ public sealed class OptionCheckTests : IDisposable
         Assert.EndsWith(" 1 warning, 8 errors\n", result.Output, StringComparison.Ordinal);
     }
 
+    // A name with a letter wrong is no option, and its value a password all the same.
+    [Theory]
+    [InlineData("requirepas", "requirepass"), InlineData("RequirePasss", "requirepass")]
+    [InlineData("masterauht", "masterauth"), InlineData("usr", "user")]
+    [InlineData("tls-keyfile-pass", "tls-key-file-pass")]
+    public void A_secret_with_a_misspelled_name_is_not_shown(string wrong, string meant)
+    {
+        foreach (string line in (string[])[$"{wrong} hunter2", $"{wrong}\t\"hunter2", $"{wrong}\thunter2 on"])
+        {
+            var result = Check(Write("kv.conf", line + "\n"));
+            Assert.Equal(1, result.ExitCode);
+            Assert.DoesNotContain("hunter", result.Errors + result.Output, StringComparison.Ordinal);
+            Assert.Contains($"kv.conf:1: '{wrong} ***': ", result.Errors, StringComparison.Ordinal);
+        }
+
+        foreach (string[] words in (string[][])
+            [[$"--{wrong}", "hunter2"], [$"--{wrong}=hunter2"], [$"--{wrong} hunter2"]])
+        {
+            var result = ChildProcess.Run(KvProcess.Program, words);
+            Assert.Equal(1, result.ExitCode);
+            Assert.DoesNotContain("hunter", result.Errors + result.Output, StringComparison.Ordinal);
+            Assert.Contains($"did you mean '--{meant}'?", result.Errors, StringComparison.Ordinal);
+        }
+    }
+
     [Fact]
     public void A_good_file_is_told_line_by_line_with_what_has_no_effect()
     {

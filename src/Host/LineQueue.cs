@@ -85,9 +85,10 @@ internal sealed class LineQueue : IDisposable
                 _output.Write(lines);
                 _output.Flush();
             }
-            catch (IOException)
+            catch (Exception)
             {
-                // Nobody reads our output, or the disk is full: serving goes on.
+                // Nobody reads our output, the disk is full, or the process has no descriptor left: serving goes on,
+                // and the next lines are tried again.
             }
         }
     }

@@ -98,7 +98,7 @@ internal readonly record struct LogLine(LogLevel Level, string Part, string Text
         {
             if (c is '"' or '\\') line.Append('\\').Append(c);
             else if (c == '\n') line.Append("\\n");
-            else if (c is '\u2028' or '\u2029' || char.IsControl(c))
+            else if (IsUnseen(c))
                 line.Append(CultureInfo.InvariantCulture, $"\\u{(int)c:x4}");
             else line.Append(c);
         }
@@ -112,7 +112,12 @@ internal readonly record struct LogLine(LogLevel Level, string Part, string Text
         {
             if (c == '\n') line.Append("\\n");
             else if (char.IsControl(c)) line.Append(CultureInfo.InvariantCulture, $"\\x{(int)c:x2}");
+            else if (IsUnseen(c)) line.Append(CultureInfo.InvariantCulture, $"\\u{(int)c:x4}");
             else line.Append(c);
         }
     }
+
+    /// <summary>What ends a line for some, moves a terminal's cursor, or turns around what stands beside it.</summary>
+    private static bool IsUnseen(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
+        or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 }

@@ -18,7 +18,6 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     private const long MappingsWanted = 16384;
 
     private readonly ServerOptions _options = parsed.Options!;
-    private readonly Lock _reloading = new();
     private int _signals;
 
     /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to
@@ -47,11 +46,12 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         using var supervisor = new Supervisor(_options, server);
         using var crashes = new CrashReporter(_options, log);
         KvServer? reloaded = null;
+        // Volatile: written when the server serves.
+        var reloads = new Reloads(() => Reload(log, server, supervisor, Volatile.Read(ref reloaded)));
         using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal =>
         {
             signal.Cancel = true;
-            // Volatile: written when the server serves.
-            Reload(log, server, supervisor, Volatile.Read(ref reloaded));
+            if (!ending.Task.IsCompleted) reloads.Ask();
         });
 
         Announce(log, server);
@@ -112,25 +112,30 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     /// <summary>SIGHUP: opens the log file anew, and reads what the server has from files.</summary>
     private void Reload(LineLogging log, ILogger server, Supervisor supervisor, KvServer? kv)
     {
-        lock (_reloading)
+        if (kv != null) supervisor.Reloading();
+        try
         {
-            if (kv != null) supervisor.Reloading();
-            try
-            {
-                log.Reopen();
-            }
-            catch (Exception exception) when (IsOfFile(exception))
-            {
-                server.LogError("The log file {File} cannot be opened anew, the log goes on in the old one: {Message}",
-                    _options.LogFile, exception.Message);
-            }
-
-            if (kv == null) return;
-            bool isWhole = kv.Reload();
-            server.LogInformation("SIGHUP: {What}", isWhole ? "read again what is in files"
-                : "not all that is in files could be read; what could not is as it was");
-            supervisor.Reloaded(kv);
+            log.Reopen();
         }
+        catch (Exception exception) when (IsOfFile(exception))
+        {
+            server.LogError("The log file {File} cannot be opened anew, the log goes on in the old one: {Message}",
+                _options.LogFile, exception.Message);
+        }
+
+        if (kv == null) return;
+        try
+        {
+            server.LogInformation("SIGHUP: {What}", kv.Reload() ? "read again what is in files"
+                : "not all that is in files could be read; what could not is as it was");
+        }
+        catch (Exception exception)
+        {
+            // SIGHUP never ends a server.
+            server.LogError(exception, "SIGHUP: what is in files could not be read");
+        }
+
+        supervisor.Reloaded(kv);
     }
 
     private void OnSignal(PosixSignalContext signal, TaskCompletionSource ending)

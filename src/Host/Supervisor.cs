@@ -17,6 +17,9 @@ internal sealed class Supervisor : IDisposable
 {
     private const int SendMs = 1000;
 
+    // A unit may name years; a thread cannot wait that long at once.
+    private static readonly TimeSpan LongestWait = TimeSpan.FromHours(1);
+
     private readonly string? _path;
     private readonly ILogger _log;
     private readonly ManualResetEventSlim _ending = new();
@@ -62,7 +65,7 @@ internal sealed class Supervisor : IDisposable
     private static string StatusOf(KvServer server) => $"Ready to accept connections: {string.Join(", ",
         server.Endpoints)}";
 
-    /// <returns>Half of the time after which systemd gives the server up; null when it does not watch this
+    /// <returns>Half of the time after which systemd gives the server up, or an hour; null when it does not watch this
     /// process.</returns>
     private static TimeSpan? WatchdogTime()
     {
@@ -70,7 +73,8 @@ internal sealed class Supervisor : IDisposable
         bool isOurs = string.IsNullOrEmpty(pid)
             || pid == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
         return isOurs && long.TryParse(Environment.GetEnvironmentVariable("WATCHDOG_USEC"), NumberStyles.None,
-            CultureInfo.InvariantCulture, out long us) && us > 1 ? TimeSpan.FromMicroseconds(us / 2.0) : null;
+            CultureInfo.InvariantCulture, out long us) && us > 1
+            ? TimeSpan.FromMicroseconds(Math.Min(us / 2.0, LongestWait.TotalMicroseconds)) : null;
     }
 
     private void Watch(KvServer server, TimeSpan half)

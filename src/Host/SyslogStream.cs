@@ -83,19 +83,21 @@ internal sealed class SyslogStream(string path) : Stream
         long now = Environment.TickCount64;
         if (now - _triedTickMs < ReconnectMs) return false;
         _triedTickMs = now;
-        var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified)
-        {
-            SendTimeout = SendMs,
-        };
+        Socket? socket = null;
         try
         {
+            // Even this fails where the process has no descriptor left.
+            socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified)
+            {
+                SendTimeout = SendMs,
+            };
             socket.Connect(new UnixDomainSocketEndPoint(path));
             _socket = socket;
             return true;
         }
         catch (SocketException)
         {
-            socket.Dispose();
+            socket?.Dispose();
             return false;
         }
     }

@@ -1,16 +1,18 @@
+using System.Globalization;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 using Kv.Server.Configuration;
 using Kv.Tests.Harness;
 using Microsoft.Extensions.Logging;
 using LineLogging = Kv.Host.LineLogging;
+using LineQueue = Kv.Host.LineQueue;
 
 namespace Kv.Tests.Running;
 
 /// <summary>Lines of the log in each form that log-format names, and in the system's log.</summary>
 public sealed partial class LogFormatTests : IDisposable
 {
-    private const string Nasty = "a \"quoted\" \\ back\r\nline\0 \u001b[31m \u2028 ü {\"k\":1} =\t";
+    private const string Nasty = "a \"quoted\" \\ back\r\nline\0 \u001b[31m \u2028 \u202e \u200b ü {\"k\":1} =\t";
 
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-log-").FullName;
 
@@ -35,6 +37,7 @@ public sealed partial class LogFormatTests : IDisposable
     public void A_line_of_logfmt_has_quoted_values_that_read_back()
     {
         string line = Assert.Single(Log(LogFormat.Logfmt, Nasty));
+        Assert.DoesNotContain(line, IsUnseen);
         var match = LogfmtLine().Match(line);
         Assert.True(match.Success, line);
         Assert.Equal("warning", match.Groups["level"].Value);
@@ -50,7 +53,9 @@ public sealed partial class LogFormatTests : IDisposable
         string line = Assert.Single(Log(LogFormat.Text, Nasty));
         Assert.Matches(@"^\d{4}-\d\d-\d\dT[\d:.]{12}Z warning Part: a ""quoted"" ", line);
         Assert.Contains(@"back\x0d\nline\x00", line, StringComparison.Ordinal);
-        Assert.DoesNotContain(line, char.IsControl);
+        // Nothing that moves a cursor, ends a line for some, or turns around what stands beside it.
+        Assert.Contains(@"\u2028 \u202e \u200b ü", line, StringComparison.Ordinal);
+        Assert.DoesNotContain(line, IsUnseen);
     }
 
     [Fact]
@@ -99,6 +104,25 @@ public sealed partial class LogFormatTests : IDisposable
     }
 
     [Fact]
+    public void A_system_log_that_was_started_again_gets_the_next_lines()
+    {
+        var first = new NotifySocket();
+        using var restarted = new NotifySocket();
+        using var log = new LineLogging(Options(LogFormat.Text), first.Path);
+        log.CreateLogger("Part").LogWarning("before");
+        Assert.EndsWith(": Part: before", first.Read(), StringComparison.Ordinal);
+        first.Dispose();
+        File.Move(restarted.Path, first.Path);
+        Eventually.Holds(() =>
+        {
+            log.CreateLogger("Part").LogWarning("after");
+            return restarted.HasInput;
+        }, () => "nothing arrives");
+        File.Delete(first.Path);
+        Assert.EndsWith(": Part: after", restarted.Read(), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void A_system_log_that_nobody_reads_holds_up_nobody_and_what_is_lost_is_counted()
     {
         using var socket = new NotifySocket();
@@ -111,6 +135,42 @@ public sealed partial class LogFormatTests : IDisposable
         lost.CreateLogger("Part").LogWarning("line");
         Eventually.Holds(() => lost.DroppedLines == 1, () => "the line is not counted");
     }
+
+    // The thread that writes lives on, whatever becomes of its output.
+    [Theory]
+    [InlineData(typeof(IOException)), InlineData(typeof(System.Net.Sockets.SocketException))]
+    [InlineData(typeof(UnauthorizedAccessException)), InlineData(typeof(ObjectDisposedException))]
+    public void Whatever_the_output_throws_the_next_line_is_tried_again(Type exception)
+    {
+        var output = new FailingStream(() => exception == typeof(ObjectDisposedException)
+            ? new ObjectDisposedException("output") : (Exception)Activator.CreateInstance(exception)!);
+        using var queue = new LineQueue(output);
+        queue.Add("one\n"u8.ToArray(), _ => []);
+        Eventually.Holds(() => output.Failed, () => "nothing is written");
+        queue.Add("two\n"u8.ToArray(), _ => []);
+        Eventually.Holds(() => output.Length == 4, () => "the second line is not written");
+    }
+
+    private sealed class FailingStream(Func<Exception> exception) : MemoryStream
+    {
+        public volatile bool Failed;
+
+        // A memory stream that is derived from comes here from the other overload, too.
+        public override void Write(byte[] buffer, int offset, int count)
+        {
+            if (Failed)
+            {
+                base.Write(buffer, offset, count);
+                return;
+            }
+
+            Failed = true;
+            throw exception();
+        }
+    }
+
+    private static bool IsUnseen(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
+        or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 
     private string[] Log(LogFormat format, params string[] texts)
     {

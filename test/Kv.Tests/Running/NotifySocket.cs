@@ -23,6 +23,9 @@ internal sealed class NotifySocket : IDisposable
     /// <summary>As NOTIFY_SOCKET has it.</summary>
     public string Path { get; }
 
+    /// <summary>Whether a datagram is there.</summary>
+    public bool HasInput => _socket.Poll(0, SelectMode.SelectRead);
+
     public string Read()
     {
         byte[] buffer = new byte[64 << 10];

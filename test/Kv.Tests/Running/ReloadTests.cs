@@ -57,6 +57,56 @@ public sealed class ReloadTests : IDisposable
         Directory.Delete(LogFile);
     }
 
+    [Fact]
+    public void Of_a_storm_of_signals_one_reload_runs_and_one_waits()
+    {
+        using var isIn = new ManualResetEventSlim();
+        using var mayEnd = new ManualResetEventSlim();
+        int rounds = 0, atOnce = 0;
+        var reloads = new Kv.Host.Reloads(() =>
+        {
+            Assert.Equal(1, Interlocked.Increment(ref atOnce));
+            Interlocked.Increment(ref rounds);
+            isIn.Set();
+            mayEnd.Wait();
+            Interlocked.Decrement(ref atOnce);
+        });
+        var first = Task.Run(reloads.Ask);
+        isIn.Wait();
+        // None of these waits: the first one reads again what may have changed since it began.
+        Parallel.For(0, 1000, _ => reloads.Ask());
+        Assert.Equal(1, rounds);
+        mayEnd.Set();
+        first.GetAwaiter().GetResult();
+        Assert.Equal(2, rounds);
+        reloads.Ask();
+        Assert.Equal(3, rounds);
+    }
+
+    [Fact]
+    public void A_storm_under_load_ends_nothing_and_the_last_state_of_the_files_is_what_counts()
+    {
+        Requires.Linux("signals");
+        using var kv = Start();
+        using var client = kv.Connect();
+        for (int i = 0; i < 100; i++)
+        {
+            File.WriteAllText(Users, i % 3 == 1 ? "user broken on +nosuch\n" : $"user u{i} on >p ~* +@all\n");
+            if (i % 10 == 5) File.Move(LogFile, $"{LogFile}.{i}");
+            kv.Signal("HUP");
+            client.Ok($"SET k{i} v");
+        }
+
+        File.WriteAllText(Users, "user last on >p ~* +@all\n");
+        kv.Signal("HUP");
+        Eventually.Holds(() => !client.Command("AUTH last p").IsError, () => "the last state was not read");
+        client.Ok("PING");
+        kv.Signal("HUP");
+        kv.Signal("TERM");
+        kv.Signal("HUP");
+        Assert.Equal(0, kv.WaitForExit());
+    }
+
     private KvProcess Start()
     {
         File.WriteAllText(Users, "");

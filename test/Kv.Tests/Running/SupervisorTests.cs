@@ -78,6 +78,21 @@ public class SupervisorTests
         Assert.Contains($"MAINPID={other.Process.Id}", next, StringComparison.Ordinal);
     }
 
+    // 60 days; more than a .NET time holds.
+    [Theory, InlineData("5184000000000"), InlineData("9223372036854775807")]
+    public void A_watchdog_that_has_time_is_no_reason_to_end(string microseconds)
+    {
+        using var socket = new NotifySocket();
+        using var kv = KvProcess.StartWith(
+            [("NOTIFY_SOCKET", socket.Path), ("WATCHDOG_USEC", microseconds)], "--supervised", "auto");
+        Assert.StartsWith("READY=1", socket.Read(), StringComparison.Ordinal);
+        using var client = kv.Connect();
+        client.Ok("PING");
+        kv.Signal("TERM");
+        Assert.StartsWith("STOPPING=1\n", socket.Read(), StringComparison.Ordinal);
+        Assert.Equal(0, kv.WaitForExit());
+    }
+
     // What feeds the watchdog: that workers come by, not that time passes.
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public async Task A_server_serves_while_its_workers_come_by(string transport)

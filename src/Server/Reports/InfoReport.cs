@@ -68,8 +68,12 @@ internal static class InfoReport
     private static void AppendErrors(StringBuilder text, KvServer server)
     {
         foreach (var (code, count) in server.Counters.Errors.OrderBy(error => error.Code, StringComparer.Ordinal))
-            text.Append("errorstat_").Append(code).Append(Invariant($":count={count}\r\n"));
+            text.Append("errorstat_").Append(Safe(code)).Append(Invariant($":count={count}\r\n"));
     }
+
+    /// <summary>The first word of an error, which a script may have made up, as the name of a field.</summary>
+    private static string Safe(string code) =>
+        string.Concat(code.Select(letter => letter is '#' or ':' || char.IsControl(letter) ? '_' : letter));
 
     private static void AppendLatencies(StringBuilder text, ServerReading reading)
     {

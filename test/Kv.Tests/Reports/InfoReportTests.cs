@@ -47,6 +47,18 @@ public class InfoReportTests
         }
     }
 
+    // As redis-server 7.0.15 writes it: a colon would end the name.
+    [Fact]
+    public void An_error_that_a_script_has_made_up_is_one_field()
+    {
+        using var kv = KvInstance.Start();
+        using var client = kv.Connect();
+        byte[] script = [.. "return redis.error_reply('A:B#C\\27x y')"u8];
+        Assert.True(client.Command([.. "EVAL"u8], script, [.. "0"u8]).IsError);
+        Assert.Contains("\r\nerrorstat_A_B_C_x:count=1\r\n", client.Ok("INFO errorstats").String,
+            StringComparison.Ordinal);
+    }
+
     [Fact]
     public void Sections_come_in_one_order_whatever_the_order_of_asking()
     {

@@ -78,7 +78,7 @@ internal sealed class Listeners(KvServer server)
     {
         foreach (var socket in sockets)
         {
-            if (socket.LocalEndPoint is IPEndPoint endPoint)
+            if (socket is { SocketType: SocketType.Stream, LocalEndPoint: IPEndPoint endPoint })
                 _tcp.Add(new TcpListener(endPoint, endPoint.Port == _tlsPort, socket));
             else if (_unix == null && socket.LocalEndPoint is UnixDomainSocketEndPoint) _unix = socket;
             else throw new ListenException("A socket that was handed over is neither of TCP nor the only unix socket",

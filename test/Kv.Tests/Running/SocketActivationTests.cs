@@ -9,9 +9,11 @@ public class SocketActivationTests
     private const string Script = """
         import os, socket, sys
         kind, where, program = sys.argv[1:4]
-        s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+        s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET,
+                          socket.SOCK_DGRAM if kind == "datagrams" else socket.SOCK_STREAM)
         s.bind(where if kind == "unix" else ("127.0.0.1", int(where)))
-        s.listen()
+        if kind != "datagrams":
+            s.listen()
         os.dup2(s.fileno(), 3)
         os.set_inheritable(3, True)
         os.environ["LISTEN_FDS"] = "1"
@@ -50,6 +52,31 @@ public class SocketActivationTests
         {
             File.Delete(path);
         }
+    }
+
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_socket_that_has_the_port_of_TLS_is_served_over_TLS(string transport)
+    {
+        Requires.Linux("descriptors that are handed over");
+        using var files = new Tls.CertificateFolder();
+        int port = ServerProgram.FreePort();
+        using var kv = new Activated(port, "tcp", $"{port}",
+            [.. files.Options, "--transport", transport, "--tls-port", $"{port}", "--tls-auth-clients", "no"]);
+        Assert.True(kv.WaitUntilReady(), kv.Log);
+        var run = ChildProcess.Run(Requires.Tool("redis-cli"),
+            ["-p", $"{port}", "--tls", "--insecure", "PING"]);
+        Assert.Equal("PONG\n", run.Output);
+    }
+
+    [Fact]
+    public void What_takes_no_connections_is_a_reason_not_to_start()
+    {
+        Requires.Linux("descriptors that are handed over");
+        int port = ServerProgram.FreePort();
+        using var kv = new Activated(port, "datagrams", $"{port}");
+        Assert.Equal(1, kv.WaitForExit());
+        Assert.Contains("A socket that was handed over is neither of TCP nor the only unix socket", kv.Log,
+            StringComparison.Ordinal);
     }
 
     private sealed class Activated(int port, string kind, string where, params string[] options)

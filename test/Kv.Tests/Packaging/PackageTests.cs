@@ -1,6 +1,7 @@
 using System.IO.Compression;
 using System.Net;
 using Kv.Tests.Harness;
+using Kv.Tests.Tidy;
 
 namespace Kv.Tests.Packaging;
 
@@ -49,20 +50,16 @@ public sealed class PackageTests(PackedFolder packages) : IClassFixture<PackedFo
               <ItemGroup><PackageReference Include="Kv.Server" Version="{Version}" /></ItemGroup>
             </Project>
             """);
-        File.WriteAllText(Path.Combine(folder, "Program.cs"), """
-            using System.Text;
-            using Kv.Server;
-            using Kv.Server.Configuration;
-
-            await using var kv = await KvServer.StartAsync(new ServerOptions { Port = 0 });
-            using var wire = kv.Connect();
+        string readme = Repository.Read("packaging/packages/Kv.Server.md");
+        string code = readme.Split("```csharp\n")[1].Split("```")[0];
+        File.WriteAllText(Path.Combine(folder, "Program.cs"), code + """
             wire.Write("SET k v\r\nEVAL \"return redis.call('GET', KEYS[1])\" 1 k\r\n"u8);
             var reply = new byte[12];
             wire.ReadExactly(reply);
-            Console.WriteLine(Encoding.ASCII.GetString(reply).Replace("\r\n", "|"));
+            Console.WriteLine(System.Text.Encoding.ASCII.GetString(reply).Replace("\r\n", "|"));
             """);
         var run = packages.Dotnet("run", "--project", folder);
-        Assert.Equal("+OK|$1|v|", run.Output.Trim());
+        Assert.Matches("^(127\\.0\\.0\\.1|\\[::1\\]):[0-9]+\n\\+OK\\|\\$1\\|v\\|$", run.Output.Trim());
     }
 
     [Fact]
@@ -82,6 +79,17 @@ public sealed class PackageTests(PackedFolder packages) : IClassFixture<PackedFo
             ["--as", "redis-benchmark", "-p", $"{port}", "-t", "set", "-n", "1000", "-q"]);
         Assert.Equal(0, load.ExitCode);
         Assert.Contains("SET: ", load.Output, StringComparison.Ordinal);
+        string file = Path.Combine(packages.NewFolder("etc"), "kv.conf");
+        File.WriteAllText(file, "port 1\n");
+        foreach (string line in Tools.SelectMany(name => Repository.Read($"packaging/packages/{name}.md").Split('\n')))
+        {
+            // What goes on until it is stopped has run above.
+            string[] words = line.Replace("/etc/kv.conf", file, StringComparison.Ordinal)
+                .Replace("6379", $"{port}", StringComparison.Ordinal).Split(' ');
+            if (!Tools.Contains(words[0]) || line.Contains("--maxmemory", StringComparison.Ordinal)) continue;
+            var run = ChildProcess.Run(Path.Combine(tools, words[0]), words[1..]);
+            Assert.True(run.ExitCode == 0, $"{line}\n{run.Output}{run.Errors}");
+        }
     }
 
     private sealed class Tool(string program, int port)

@@ -176,38 +176,6 @@ public class WebPageTests
         Assert.InRange(int.Parse(found.Groups[2].Value), 6, 7);
     }
 
-    [Fact]
-    public void A_page_that_is_open_for_long_is_no_larger_for_it()
-    {
-        using var kv = KvInstance.Start("--slowlog-log-slower-than", "0");
-        using var client = kv.Connect();
-        Work(client);
-        string html = Encoding.UTF8.GetString(Encoding.Latin1.GetBytes(HttpTalk.Get(kv.EndPoint, "/").Body));
-        string status = HttpTalk.Get(kv.EndPoint, "/status.json").Body;
-        // Each look finds all figures changed, and the next one comes at once.
-        const string quick = """
-            const later = window.setTimeout, sizes = [];
-            window.setTimeout = work => later(work, 0);
-            let looks = 0;
-            window.fetch = async () => {
-              if (++looks % 350 === 20) sizes.push(document.getElementsByTagName('*').length);
-              if (sizes.length === 2 && looks % 350 === 20)
-                later(() => document.body.append(['nodes', ...sizes, 'end'].join(' ')), 0);
-              const time = Date.now() + looks * 1000;
-              return new Response(text.replace(/"time": [0-9]+/, `"time": ${time}`)
-                .replaceAll('calls=', `calls=${looks}`).replaceAll('usec=', `usec=${looks}`));
-            };
-            """;
-        using var browser = new Browser();
-        string script = $"<script>const text = {ScriptText(status)};\n{quick}</script>";
-        string dom = browser.DomOf(html.Replace("<style>", script + "<style>", StringComparison.Ordinal));
-        var found = Regex.Match(dom, "nodes ([0-9]+) ([0-9]+) end");
-        Assert.True(found.Success, dom);
-        int first = int.Parse(found.Groups[1].Value), last = int.Parse(found.Groups[2].Value);
-        Assert.InRange(first, 200, 5000);
-        Assert.InRange(last, first - 20, first + 20);
-    }
-
     // Three hits, a miss, and a latency.
     private static void Work(RespClient client)
     {

@@ -65,8 +65,9 @@ public class MetricsDocumentTests
     - `metrics-port` (off by default), on the addresses of `bind`: a port of its own for those who watch, **without a
       password**, whatever `protected-mode` and `requirepass` say. Let nobody reach it who may not see the figures
       (they hold no keys, values, addresses or passwords; the web page, which does, asks for the password where one
-      is set). At most 16 connections at once, 5 seconds for a request
-      of at most 8 KB; who is connected there is no client, and counts for no limit.
+      is set). At most 16 connections at once, 5 seconds for a request of at most 8 KB; where all places are taken, the
+      connection that has been silent for longest gives way to the next one. Who is connected there is no client, and
+      counts for no limit.
 
     A scrape takes about a millisecond of a thread of the pool; workers only send what it has made, 64 KB a turn. More
     than four at once get 503.

@@ -36,8 +36,8 @@ internal static class Fault
         "command.run", "worker.turn", "worker.inbox", "reply.send",
 
         // Lists of subscribers.
-        "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push", "transaction.command",
-            "monitor.line",
+        "pubsub.join", "pubsub.note", "pubsub.leave", "pubsub.publish", "pubsub.push", "message.write",
+            "transaction.command", "monitor.line",
 
         // Another thread reads the text of a script.
         "script.read",

@@ -99,7 +99,9 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (partlySent) session.CloseAfterReply = true;     // half a reply has been sent: nothing sensible can follow
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
         runner.ServeArrivals();
-        if (session.Tracking != null) session.WriteMessages(_reply);        // those that have waited for its end
+        if (session.Tracking == null) return;
+        TrackedReads.EndCommand(session, session.LastCommand);
+        session.WriteMessages(_reply);      // those that have waited for its end
     }
 
     /// <summary>Writes the error for bytes that are no command; the connection ends.</summary>

@@ -28,6 +28,9 @@ internal sealed unsafe class SharedMessage
     /// <summary>The object, and the heap's own bytes for a block.</summary>
     public const int OverheadBytes = 48 + 16;
 
+    /// <summary>What an invalidation has on the wire beside its block, at most.</summary>
+    private const int HeadBytesMax = 64;
+
     private readonly byte* _block;
     private readonly Action<long>? _charge;
     private readonly Form _form;
@@ -47,6 +50,9 @@ internal sealed unsafe class SharedMessage
 
     /// <summary>Bytes of the block: of a published message those on the wire, the same in both versions.</summary>
     public int Length { get; }
+
+    /// <summary>Bytes on the wire, at most.</summary>
+    public int WrittenBytesMax => Length + HeadBytesMax;
 
     /// <summary>The first byte for a client: a push in RESP3, an array in RESP2.</summary>
     public static byte Prefix(bool push) => push ? (byte)'>' : (byte)'*';
@@ -72,6 +78,7 @@ internal sealed unsafe class SharedMessage
         }
         else if (isPush || isSubscriber)
         {
+            Debug.Assert(InvalidationMessage.Length + 5 <= HeadBytesMax, "with the null of RESP2");
             reply.WriteRaw(isPush ? InvalidationPush : InvalidationMessage, 0);
             if (Length > 0) reply.WriteRaw(new(_block, Length), 0);
             else reply.WriteRaw(isPush ? "_\r\n"u8 : "$-1\r\n"u8, 0);

@@ -21,6 +21,9 @@ internal sealed class MessageQueue
     private bool _closed;
     private long _bytes;
 
+    /// <summary>The queue of sessions that have ended and never had one: it refuses every message.</summary>
+    public static MessageQueue Ended { get; } = NewEnded();
+
     /// <summary>Bytes of the messages that wait here.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
@@ -75,5 +78,12 @@ internal sealed class MessageQueue
             _waiting.Clear();
             _bytes = 0;
         }
+    }
+
+    private static MessageQueue NewEnded()
+    {
+        var queue = new MessageQueue();
+        queue.Close();
+        return queue;
     }
 }

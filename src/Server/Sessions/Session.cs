@@ -367,8 +367,17 @@ internal sealed class Session : ITrackingClient
         {
             try
             {
-                output.LimitFrom += message.Length;     // a message does not count for max-reply-bytes
+                // A message does not count for max-reply-bytes.
+                int limitFrom = output.LimitFrom, start = output.Length;
+                output.LimitFrom = limitFrom + message.WrittenBytesMax;
+                Fault.Point("message.write");
                 message.WriteTo(reply, isSubscriber: Kind == ClientKind.PubSub);
+                output.LimitFrom = limitFrom + output.Length - start;
+            }
+            catch
+            {
+                Kill();     // the message is lost: whoever may miss one, and keep an old copy, is closed
+                throw;
             }
             finally
             {
@@ -397,7 +406,9 @@ internal sealed class Session : ITrackingClient
             Server.PubSub.UnsubscribeAll(Subscriptions);
         }
 
-        _messages?.Close();
+        // Whoever found the session before it was removed may push still. A queue that was made for that would never be
+        // closed, and its messages never freed.
+        Interlocked.CompareExchange(ref _messages, MessageQueue.Ended, null)?.Close();
         Held?.Dispose();
         Held = null;
         EndSteps();

@@ -47,7 +47,7 @@ public sealed class ServerFaultTests
     };
 
     public static IEnumerable<string> Points =>
-        Cases.Keys.Concat(["worker.inbox", "pubsub.push", "transaction.command", "monitor.line"]);
+        Cases.Keys.Concat(["worker.inbox", "pubsub.push", "message.write", "transaction.command", "monitor.line"]);
 
     public static TheoryData<string, string> CasesOnBoth()
     {

@@ -11,16 +11,19 @@ internal static class TrackedReads
     public static void Remember(ref CommandContext context, ClientTracking tracking)
     {
         if (!context.Command.ReadsKeys || !tracking.Remembers) return;
+        if (context.Command.StepsNoteKeys && context.IsLong(context.Args.Count - 1)) return;
         var engine = context.Server.Tracking;
+        int noted = 0;
         foreach (var spec in context.Command.Keys)
         {
             if ((spec.Access & KeyAccess.NotKey) != 0
                 || KeyFinder.Find(spec, context.Args, 0, out var range) != KeySearch.Found) continue;
+            noted += range.Count;
             for (int i = 0; i < range.Count; i++)
                 engine.Remember(tracking, context.Store.Key(context.Args[range.First + (i * range.Step)].Span));
         }
 
-        engine.EndRemembering();
+        engine.EndRemembering(noted);
     }
 
     /// <summary>A command of a client has run, or was refused: what CLIENT CACHING said was for it.</summary>

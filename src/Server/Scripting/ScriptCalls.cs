@@ -205,7 +205,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if (_isDeclaredNoted) return;
         _isDeclaredNoted = true;
         foreach (var key in Keys) server.Tracking.Remember(tracking, _store!.Key(key.Span));
-        server.Tracking.EndRemembering();
+        server.Tracking.EndRemembering(Keys.Count);
     }
 
     private int Fail(ref LuaCall call, bool isProtected, string error) =>

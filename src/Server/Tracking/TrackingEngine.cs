@@ -18,9 +18,11 @@ namespace Kv.Server.Tracking;
 /// </remarks>
 internal sealed class TrackingEngine : IKeyTracker
 {
-    /// <summary>How many keys one more read may push out of a table that is too large: its limit was set
-    /// lower.</summary>
+    /// <summary>How many keys one more read may push out of a table that is too large, beside as many as it has
+    /// added: its limit was set lower.</summary>
     private const int EvictionsMax = 100;
+
+    private const TrackingModes Rules = TrackingModes.OptIn | TrackingModes.OptOut;
 
     private readonly Store _store;
     private readonly Func<long, ITrackingClient?> _find;
@@ -42,6 +44,7 @@ internal sealed class TrackingEngine : IKeyTracker
     {
         (_store, _find, _later, _failed) = (store, find, later, failed);
         _keys = store.Watches.Tracked;
+        _keys.IsReader = id => find(id) is { Tracking.IsBroadcast: false };
         _prefixes = new BroadcastPrefixes(_guard, store.ChargeManaged);
     }
 
@@ -70,16 +73,21 @@ internal sealed class TrackingEngine : IKeyTracker
     {
         lock (_guard)
         {
+            _keys.Prepare();        // before anything is changed
             List<byte[]> all = [.. client.Tracking?.Prefixes ?? [], .. prefixes];
             all.Sort(PrefixIndex.ByBytes);
             if (_clients.Add(client)) Volatile.Write(ref _clientCount, _clients.Count);
-            client.Tracking = new ClientTracking(client, modes, redirectId, all);
+            var tracking = new ClientTracking(client, modes, redirectId, all);
+            // What CLIENT CACHING has said is for the next command, and this one is none that it means.
+            if (client.Tracking is { IsException: true } before && (before.Modes & modes & Rules) != 0)
+                tracking.Except();
+            client.Tracking = tracking;
             foreach (byte[] prefix in prefixes) _prefixes.Join(prefix, client);
             _store.Watches.TellsAll = _prefixes.Count != 0;
-            if (_store.Watches.Tracker != null) return;
-            _keys.Prepare();
-            _store.Watches.Tracker = this;
+            if (_store.Watches.Tracker == null) _store.Watches.Tracker = this;
         }
+
+        Interlocked.MemoryBarrier();        // "all keys are told" before any read of a key by this client
     }
 
     /// <summary>A client tracks no more, or leaves. By the client's own thread.</summary>
@@ -108,14 +116,17 @@ internal sealed class TrackingEngine : IKeyTracker
     public void Remember(ClientTracking tracking, in Key key)
     {
         Debug.Assert(tracking.Remembers, "the client is to be told");
+        if (tracking.Client.Tracking != tracking) return;       // it has left; what it wanted is done all the same
         _keys.Add(key.Hash, key.Bytes, tracking.Client.Id);
     }
 
     /// <summary>All keys that a client is about to read were noted.</summary>
-    public void EndRemembering()
+    /// <param name="noted">How many: as many go from a full table, or reads of very many keys would fill it faster than
+    /// it is emptied.</param>
+    public void EndRemembering(int noted)
     {
         Interlocked.MemoryBarrier();        // the table before any read of the keys
-        if (IsTooLarge) Evict(EvictionsMax);
+        if (IsTooLarge) Evict((long)noted + EvictionsMax);
     }
 
     /// <summary>Who runs commands on a session of the store.</summary>
@@ -142,7 +153,7 @@ internal sealed class TrackingEngine : IKeyTracker
             bool isBroadcast = _prefixes.Count != 0 && _prefixes.Index.HasAny(key), isTracked = _keys.MayHave(hash);
             if (!isBroadcast && !isTracked) return;
             var writers = Volatile.Read(ref _writers);
-            var writer = slot < writers.Length ? Volatile.Read(ref writers[slot]) : null;
+            var writer = (uint)slot < (uint)writers.Length ? Volatile.Read(ref writers[slot]) : null;
             if (isBroadcast && writer?.Author != null) writer.Add(key);
             else if (isBroadcast) Broadcast(null, key, [Range.All]);
             if (isTracked) Invalidate(hash, key, writer?.Author);
@@ -183,16 +194,16 @@ internal sealed class TrackingEngine : IKeyTracker
     {
         try
         {
-            List<(PrefixIndex.Ranked Of, int Key)> found = [];
-            var index = _prefixes.Index;
-            for (int i = 0; i < keys.Count; i++) index.AddAll(text[keys[i]], i, found);
-            found.Sort(static (a, b) => (a.Of.Rank, a.Key).CompareTo((b.Of.Rank, b.Key)));
+            List<(BroadcastPrefix Of, int Key)> found = [];
+            for (int i = 0; i < keys.Count; i++) _prefixes.Index.AddAll(text[keys[i]], i, found);
+            found.Sort(static (a, b) =>
+                PrefixIndex.ByBytes.Compare(a.Of.Name, b.Of.Name) is not 0 and var order ? order : a.Key - b.Key);
             List<Range> ofPrefix = [];
             for (int i = 0; i < found.Count; i++)
             {
                 ofPrefix.Add(keys[found[i].Key]);
-                if (i + 1 < found.Count && found[i + 1].Of.Rank == found[i].Of.Rank) continue;
-                Broadcast(author, found[i].Of.Prefix, text, ofPrefix);
+                if (i + 1 < found.Count && found[i + 1].Of == found[i].Of) continue;
+                Broadcast(author, found[i].Of, text, ofPrefix);
                 ofPrefix.Clear();
             }
         }

@@ -1,9 +1,10 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
 //  entry, native:   | key bytes 32 | readers 32 | room 32 | (nothing) 32 | reader 64 | ... | key |
-//                                    used         places                   room places
+//                                    used         places                   room places, the used ones in order
 
 /// <summary>A key of <see cref="TrackedKeys"/>, and the numbers of those who have read it.</summary>
 /// <remarks>Threads: those of its owner: the stripe's lock, or who has taken it out.</remarks>
@@ -42,6 +43,30 @@ internal unsafe struct TrackedEntry
         grown->Count = entry->Count;
         ReadersOf(entry).CopyTo(ReadersOf(grown));
         return grown;
+    }
+
+    /// <summary>Adds a reader that is not there. There is room.</summary>
+    public static void Insert(TrackedEntry* entry, long reader)
+    {
+        Debug.Assert(entry->Count < entry->Room, "there is room for one more");
+        int at = ~ReadersOf(entry).BinarySearch(reader);
+        Debug.Assert(at >= 0, "a reader is there once");
+        entry->Count++;
+        var readers = ReadersOf(entry);
+        readers[at..^1].CopyTo(readers[(at + 1)..]);
+        readers[at] = reader;
+    }
+
+    /// <summary>Removes all readers but some.</summary>
+    /// <returns>How many were removed.</returns>
+    public static int Keep(TrackedEntry* entry, Func<long, bool> isKept)
+    {
+        var readers = ReadersOf(entry);
+        int kept = 0;
+        foreach (long reader in readers)
+            if (isKept(reader)) readers[kept++] = reader;
+        entry->Count = kept;
+        return readers.Length - kept;
     }
 
     private static TrackedEntry* Allocate(ReadOnlySpan<byte> key, int room)

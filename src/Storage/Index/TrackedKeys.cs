@@ -34,6 +34,10 @@ internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
     /// <summary>Pairs of a key and a reader.</summary>
     public long Readers => Volatile.Read(ref _readers);
 
+    /// <summary>Whether a number is still a reader's; null: all are. Asked under a stripe's lock: it waits for
+    /// nobody.</summary>
+    public Func<long, bool>? IsReader { get; set; }
+
     /// <summary>Called before the first key is added, by one thread.</summary>
     public void Prepare()
     {
@@ -154,18 +158,25 @@ internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
     private void AddReader(TrackedStripe stripe, int place, long reader)
     {
         var entry = stripe[place];
-        if (TrackedEntry.ReadersOf(entry).Contains(reader)) return;
-        if (entry->Count == entry->Room)
-        {
-            stripe[place] = TrackedEntry.Grow(entry);
-            budget.ChargeExternal(stripe[place]->Bytes);
-            Free(entry);
-            entry = stripe[place];
-        }
-
-        entry->Count++;
-        TrackedEntry.ReadersOf(entry)[^1] = reader;
+        if (TrackedEntry.ReadersOf(entry).BinarySearch(reader) >= 0) return;
+        if (entry->Count == entry->Room) entry = MakeRoom(stripe, place);
+        TrackedEntry.Insert(entry, reader);
         Interlocked.Increment(ref _readers);
+    }
+
+    /// <summary>Forgets readers that have left, and doubles the room if more than half of it is still used. So a key
+    /// that never changes does not gather everybody who has ever read it, and each reader is looked at twice at
+    /// most for each that comes.</summary>
+    private TrackedEntry* MakeRoom(TrackedStripe stripe, int place)
+    {
+        var entry = stripe[place];
+        if (IsReader is { } isReader) Interlocked.Add(ref _readers, -TrackedEntry.Keep(entry, isReader));
+        if (entry->Count <= entry->Room / 2) return entry;
+        var grown = TrackedEntry.Grow(entry);
+        stripe[place] = grown;
+        budget.ChargeExternal(grown->Bytes);
+        Free(entry);
+        return grown;
     }
 
     private TakenKey Take(TrackedStripe stripe, int place)
@@ -173,7 +184,10 @@ internal sealed unsafe class TrackedKeys(MemoryBudget budget) : IDisposable
         ulong hash = stripe.HashAt(place);
         Debug.Assert(_counts[hash >> PlaceShift] > 0, "the key was counted");
         if (--_counts[hash >> PlaceShift] == 0) Mark(hash, isUsed: false);
+        long before = stripe.Bytes;
         var entry = stripe.Take(place);
+        stripe.TryShrink();
+        budget.ChargeExternal(stripe.Bytes - before);
         Interlocked.Decrement(ref _count);
         Interlocked.Add(ref _readers, -entry->Count);
         return new TakenKey(this, entry);

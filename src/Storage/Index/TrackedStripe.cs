@@ -46,15 +46,24 @@ internal sealed unsafe class TrackedStripe
     {
         Debug.Assert(Guard.IsHeldByCurrentThread, "the stripe is locked");
         int capacity = _mask + 1;
-        if ((Count + 1) * 4L <= capacity * 3L) return;
-        int grown = Math.Max(SlotsMin, checked(capacity * 2));
-        Slot* old = _slots;
-        var slots = (Slot*)NativeMemory.AllocZeroed((nuint)grown, (nuint)sizeof(Slot));
-        _slots = slots;
-        _mask = grown - 1;
-        for (int i = 0; i < capacity; i++)
-            if (old[i].Entry != null) Put(old[i]);
-        NativeMemory.Free(old);
+        if ((Count + 1) * 4L > capacity * 3L) Resize(Math.Max(SlotsMin, checked(capacity * 2)));
+    }
+
+    /// <summary>Gives slots back of which hardly any are used, and moves all. Without memory to move them they
+    /// stay.</summary>
+    public void TryShrink()
+    {
+        Debug.Assert(Guard.IsHeldByCurrentThread, "the stripe is locked");
+        int capacity = _mask + 1;
+        if (capacity <= SlotsMin || Count * 8L > capacity) return;
+        try
+        {
+            Resize(capacity / 2);
+        }
+        catch (OutOfMemoryException)
+        {
+            // Whoever takes a key out needs no memory for it.
+        }
     }
 
     /// <summary>Adds a key that is not here, after <see cref="Reserve"/>.</summary>
@@ -128,6 +137,17 @@ internal sealed unsafe class TrackedStripe
         _slots = null;
         _mask = -1;
         Count = 0;
+    }
+
+    private void Resize(int capacity)
+    {
+        Slot* old = _slots;
+        int before = _mask + 1;
+        _slots = (Slot*)NativeMemory.AllocZeroed((nuint)capacity, (nuint)sizeof(Slot));
+        _mask = capacity - 1;
+        for (int i = 0; i < before; i++)
+            if (old[i].Entry != null) Put(old[i]);
+        NativeMemory.Free(old);
     }
 
     private void Put(in Slot slot)

@@ -51,6 +51,35 @@ public sealed class TrackedKeysTests
         Assert.Equal(bytes, store.Budget.ExternalBytes);
     }
 
+    [Fact]
+    public void Gives_memory_back_as_keys_go_one_by_one()
+    {
+        using var store = new Store(new StoreOptions());
+        var keys = store.Watches.Tracked;
+        keys.Prepare();
+        long bytes = store.Budget.ExternalBytes;
+        for (int i = 0; i < 50_000; i++) keys.Add(HashOf($"key:{i}", ulong.MaxValue), "key"u8, reader: 1);
+        Assert.InRange(store.Budget.ExternalBytes - bytes, 50_000 * 40, 50_000 * 100);
+        for (int i = 0; i < 50_000; i++) keys.Take(HashOf($"key:{i}", ulong.MaxValue), "key"u8, kept: 0).Dispose();
+        // What is left is the least that each of 256 stripes keeps.
+        Assert.InRange(store.Budget.ExternalBytes - bytes, 0, 256 * 16 * 16);
+    }
+
+    [Fact]
+    public void Forgets_readers_that_are_none_any_more_when_there_is_no_room_for_another()
+    {
+        using var store = new Store(new StoreOptions());
+        var keys = store.Watches.Tracked;
+        keys.Prepare();
+        keys.IsReader = reader => reader % 3 == 0;
+        for (long reader = 1; reader <= 3000; reader++) keys.Add(1, "k"u8, reader);
+        using var taken = keys.Take(1, "k"u8, kept: 0);
+        Assert.InRange(taken.Readers.Length, 1000, 2048);
+        Assert.Equal(Enumerable.Range(1, 1000).Select(i => 3L * i),
+            taken.Readers.ToArray().Where(reader => reader % 3 == 0));
+        Assert.Equal(0, keys.Readers);
+    }
+
     private void Take(TrackedKeys keys, string key, ulong hash, long kept)
     {
         using var taken = keys.Take(hash, Encoding.ASCII.GetBytes(key), kept);

@@ -76,6 +76,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>What the argument <see cref="Member"/> is.</summary>
     public MemberKind MemberIs { get; init; }
 
+    /// <summary>Whether all of its arguments are keys, and a call of very many notes them for a client that keeps
+    /// copies in its steps (<see cref="ManyKeysCommand"/>).</summary>
+    public bool StepsNoteKeys { get; init; }
+
     /// <summary>Which arguments are secrets; null: none is.</summary>
     public SecretTest? Secrets { get; init; }
 

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Notifications;
 using Kv.Server.Sessions;
+using Kv.Server.Tracking;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -28,12 +29,13 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     private readonly ManyKeysKind _kind;
     private readonly StepsOwner _owner;
     private readonly CommandEvents? _events;
+    private readonly ClientTracking? _tracking;
     private RegisterUnion _union;
     private SteppedRead? _read;
     private KeysHold? _hold;
     private BorrowedKeys? _borrowed;
     private long _charged, _bytesEnd;
-    private int _counted, _deletedSingly;
+    private int _noted, _counted, _deletedSingly;
 
     public ManyKeysCommand(ref CommandContext context, ManyKeysKind kind)
     {
@@ -42,6 +44,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _kind = kind;
         _owner = new StepsOwner(context);
         _events = context.Events.ForSteps();
+        if (context.Command.ReadsKeys && _session.Tracking is { Remembers: true } tracking) _tracking = tracking;
         _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
@@ -143,6 +146,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
 
     private bool Work(ref CommandContext context)
     {
+        if (_tracking != null && !TryNoteKeys(ref context)) return false;
         if (_borrowed != null) return _borrowed.Step() && Answer(ref context, _borrowed.Status);
         if (_read != null)
         {
@@ -160,6 +164,23 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         if (_hold.Status == StoreStatus.OutOfMemory && _kind == ManyKeysKind.DeleteAll)
             return DeleteSingly(ref context);
         return Answer(ref context, _hold.Status);
+    }
+
+    /// <summary>Notes some of the keys for a client that keeps copies: all of them before the first is read.</summary>
+    /// <returns>False when there are more.</returns>
+    private bool TryNoteKeys(ref CommandContext context)
+    {
+        if (_noted == _keys) return true;
+        var engine = context.Server.Tracking;
+        int begin = _noted, end = Math.Min(_keys, begin + KeysMax);
+        for (; _noted < end; _noted++)
+        {
+            byte* key = Key(_noted, out int length);
+            engine.Remember(_tracking!, context.Store.Key(new ReadOnlySpan<byte>(key, length)));
+        }
+
+        engine.EndRemembering(end - begin);
+        return _noted == _keys;
     }
 
     private bool Answer(ref CommandContext context, StoreStatus status)

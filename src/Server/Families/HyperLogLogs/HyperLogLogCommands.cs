@@ -31,6 +31,7 @@ internal static class HyperLogLogCommands
                 + "has changed.",
             Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Flags = CommandFlags.ReadOnly | CommandFlags.MayReplicate,
+            StepsNoteKeys = true,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RW | KeyAccess.Access)],
         },
         new("PFMERGE", arity: -2, PfMerge)

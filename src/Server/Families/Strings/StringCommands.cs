@@ -138,6 +138,7 @@ internal static unsafe class StringCommands
             Summary = "Returns the strings at several keys as of one instant.",
             Complexity = "O(N) where N is the number of keys.", Since = "1.0.0", Group = CommandGroup.String,
             Flags = CommandFlags.ReadOnly | CommandFlags.Fast,
+            StepsNoteKeys = true,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RO | KeyAccess.Access)],
             Tips = ["request_policy:multi_shard"],
         },

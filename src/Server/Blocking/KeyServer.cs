@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
+using Kv.Server.Tracking;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
@@ -24,11 +25,13 @@ internal sealed class KeyServer : IDisposable
     private readonly StoreSession _store;
     private readonly CommandEvents _events;
     private readonly bool _ownsEvents;
+    private readonly KeyWriter _writer;
 
     public KeyServer(KvServer server, StoreSession store)
     {
         (_server, _store) = (server, store);
         _events = CommandEvents.Of(server.Events, store, out _ownsEvents);
+        _writer = server.Tracking.WriterOf(store.Slot);
     }
 
     /// <summary>Serves those who wait for the keys that the session has changed.</summary>
@@ -71,6 +74,7 @@ internal sealed class KeyServer : IDisposable
         // What this takes from the key is no reason to serve the key again: this goes on until nothing is left.
         var before = _store.Arrivals.Ignored;
         var ofRow = _events.OfRow;
+        var author = _writer.Author;
         _store.Arrivals.Ignored = key;
         // A BUSY error would have nobody to go to: who is served asked long ago, who serves has had its reply.
         bool answers = _store.Presence.AnswersInPause;
@@ -88,6 +92,7 @@ internal sealed class KeyServer : IDisposable
         {
             _store.Arrivals.Ignored = before;
             _events.Begin(ofRow);      // of the next command in the same run
+            if (_writer.Author != author) _writer.Begin(author);
             _store.Presence.AnswersInPause = answers;
         }
     }
@@ -113,6 +118,8 @@ internal sealed class KeyServer : IDisposable
         var command = place.Command;
         _store.Select(place.Key.Number);
         _events.Begin(KeyEvent.None);
+        // What it takes, and where it puts that (BLMOVE), is its change, and none of whoever has pushed.
+        if (_server.Tracking.ClientCount != 0) _writer.Begin(command.Session);
         try
         {
             _reply.Output.LimitBytes = (int)Math.Min(_server.Options.MaxReplyBytes, OutputBuffer.BytesMax);

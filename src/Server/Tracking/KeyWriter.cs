@@ -17,8 +17,8 @@ internal sealed class KeyWriter(TrackingEngine engine)
     /// <summary>The client; null: nobody knows, and what is changed is sent at once.</summary>
     public ITrackingClient? Author { get; private set; }
 
-    /// <summary>The commands of a client are run from here on.</summary>
-    public void Begin(ITrackingClient author)
+    /// <summary>The commands of a client are run from here on; null: of nobody that is known.</summary>
+    public void Begin(ITrackingClient? author)
     {
         Flush();        // what is left of a client whose turn failed
         Author = author;

@@ -118,12 +118,14 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <param name="key">Its bytes.</param>
     /// <param name="arrivals">The session's that makes the change; null where it cannot be what somebody waits
     /// for.</param>
-    /// <param name="isChange">False: those who watch it need not know, only those who wait.</param>
+    /// <param name="cause">None: those who watch it need not know, only those who wait.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Note(int slot, int databaseId, ulong hash, ReadOnlySpan<byte> key, KeyArrivals? arrivals = null,
-        bool isChange = true)
+        ChangeCause cause = ChangeCause.Command)
     {
-        if (isChange && (TellsAll || Tracked.MayHave(hash))) Tracker?.NoteChange(slot, hash, key);
+        bool isChange = cause != ChangeCause.None;
+        if (isChange && (TellsAll || Tracked.MayHave(hash)))
+            Tracker?.NoteChange(cause == ChangeCause.Time ? IKeyTracker.Nobody : slot, hash, key);
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;
         lock (_locks[stripe])

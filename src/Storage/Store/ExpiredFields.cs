@@ -23,13 +23,13 @@ internal readonly ref struct ExpiredFields(HeldValue value)
         long removed;
         if (_value.Kind == ValueKind.PackedHash)
         {
-            _value.BeginChange();       // what a run says is exact: there is one
+            _value.BeginChange(ChangeCause.Time);       // what a run says is exact: there is one
             removed = new PackedFields(_value.Run).RemoveExpired(_value.NowMs);
         }
         else
         {
             removed = new FieldTable(_value.Region, in _value.Hash).RemoveExpired(_value.NowMs, bucketsMax, out more);
-            if (removed != 0) _value.BeginChange();     // nobody reads a region without the lock
+            if (removed != 0) _value.BeginChange(ChangeCause.Time);     // nobody reads a region without the lock
         }
 
         _value.NoteFieldExpiry(had: true, removed);

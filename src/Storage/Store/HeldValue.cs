@@ -100,7 +100,7 @@ internal readonly unsafe ref struct HeldValue
             _changes.Store.Retire(left);
         }
 
-        _changes.BeginChange(ref _held, isWatched);
+        _changes.BeginChange(ref _held, isWatched ? ChangeCause.Command : ChangeCause.None);
         return true;
     }
 
@@ -153,8 +153,8 @@ internal readonly unsafe ref struct HeldValue
     }
 
     /// <summary>For a change that takes no memory.</summary>
-    /// <inheritdoc cref="TryReserve"/>
-    public void BeginChange(bool isWatched = true) => _changes.BeginChange(ref _held, isWatched);
+    /// <param name="cause">None: it is no change to those who watch the key.</param>
+    public void BeginChange(ChangeCause cause = ChangeCause.Command) => _changes.BeginChange(ref _held, cause);
 
     /// <summary>Tells those who listen of a change that those who watch the key are not told of, or of what kind a
     /// change is.</summary>

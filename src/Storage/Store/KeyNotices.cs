@@ -23,7 +23,8 @@ internal sealed class KeyNotices(Store store, int slot)
     /// <summary>Counts a change of a held key for those who watch it, and has those who wait for it looked
     /// at.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void CountChange(in HeldRecord held) => _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals);
+    public void CountChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command) =>
+        _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, cause);
 
     /// <summary>Counts a change of a key that nobody can wait for: of one that has, or had, a string.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -32,13 +33,13 @@ internal sealed class KeyNotices(Store store, int slot)
     /// <summary>Has those who wait for a held key looked at, after a change that is none to those who watch
     /// it.</summary>
     public void NoteArrival(in HeldRecord held) =>
-        _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, isChange: false);
+        _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, ChangeCause.None);
 
     /// <summary>Tells everybody of a change of a held key.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void NoteChange(in HeldRecord held)
+    public void NoteChange(in HeldRecord held, ChangeCause cause)
     {
-        CountChange(held);
+        CountChange(held, cause);
         Tell(KeyNote.Changed, held);
     }
 

@@ -200,7 +200,8 @@ internal sealed unsafe class RecordChanges
         Debug.Assert(held.Exists, "what is deleted is there");
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
         MayBeginAnew = false;
-        if (_watches.IsAny) _notices.CountChange(held);
+        if (_watches.IsAny)
+            _notices.CountChange(held, why == KeyNote.Expired ? ChangeCause.Time : ChangeCause.Command);
         Forget(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
@@ -424,11 +425,11 @@ internal sealed unsafe class RecordChanges
 
     /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will
     /// notice.</summary>
-    /// <param name="isWatched">Whether it is a change to those who watch the key.</param>
-    public void BeginChange(ref HeldRecord held, bool isWatched = true)
+    /// <param name="cause">None: it is no change to those who watch the key.</param>
+    public void BeginChange(ref HeldRecord held, ChangeCause cause = ChangeCause.Command)
     {
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
-        if (isWatched) NoteChange(held);
+        if (cause != ChangeCause.None) NoteChange(held, cause);
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
     }
@@ -436,10 +437,10 @@ internal sealed unsafe class RecordChanges
     /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the
     /// lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private void NoteChange(in HeldRecord held)
+    private void NoteChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command)
     {
         MayBeginAnew = false;
-        if (_watches.IsAny) _notices.NoteChange(held);
+        if (_watches.IsAny) _notices.NoteChange(held, cause);
     }
 
     private static Block LongKeyOf(in HeldRecord held) =>

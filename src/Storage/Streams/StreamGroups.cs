@@ -41,7 +41,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         NameTable groups = Stream.Groups;
         uint record = groups.Find(name, out int place);
         if (record == 0) return false;
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         StreamGroup group = this[record];       // what is pending may have been cleared before
         for (int i = 0; i < group.Consumers.Count; i++) group.ConsumerAt(i).Pending.Clear();
         group.Consumers.Clear();
@@ -56,7 +56,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <summary>Says up to where a group has read.</summary>
     public void SetRead(uint group, StreamId lastId, long entriesRead)
     {
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         this[group].LastId = lastId;
         this[group].EntriesRead = entriesRead;
         _value.Tell(KeyNote.Changed);
@@ -84,7 +84,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         NameTable consumers = this[group].Consumers;
         uint record = consumers.Find(name, out int place);
         if (record == 0) return -1;
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         IdTree held = Consumer(record).Pending, pending = this[group].Pending;
         long count = held.Count;
         for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) pending.Remove(held.IdAt(at));
@@ -101,7 +101,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <returns>True when nothing is left.</returns>
     public bool EndPending(uint group, uint consumer, ref IdCursor at, int most)
     {
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         IdTree held = Consumer(consumer).Pending, pending = this[group].Pending;
         if (at == default) at = held.From(StreamId.Zero);
         for (; !at.IsEnd && most > 0; held.MoveNext(ref at), most--) pending.Remove(held.IdAt(at));
@@ -111,7 +111,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <summary>Notes that a consumer asked for something.</summary>
     public void Touch(uint consumer, long nowMs)
     {
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         Consumer(consumer).SeenMs = nowMs;
     }
 
@@ -170,7 +170,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         IdTree pending = this[group].Pending;
         var entry = (PendingEntry*)pending.Find(id);
         if (entry == null) return false;
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         Consumer(entry->Consumer).Pending.Remove(id);
         pending.Remove(id);
         _value.NoteIfSparse();

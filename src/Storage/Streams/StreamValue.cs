@@ -111,7 +111,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
     public void SetHistory(StreamId lastId, long? added, StreamId maxDeletedId)
     {
         Debug.Assert(added is null or >= 0, "entries were added, or none");
-        _value.BeginChange(isWatched: false);
+        _value.BeginChange(ChangeCause.None);
         LargeStream stream = Stream;
         stream.LastId = lastId;
         if (added is { } entries) stream.Added = entries;

@@ -61,7 +61,7 @@ internal static class ClientTrackingCommands
         if (isOn && !args.Failed) Check(ref args, context.Session, wanted);
         if (!args.Finish(context.Reply)) return;
 
-        if (isOn) Begin(context.Server, context.Session, wanted);
+        if (isOn) Begin(ref context, wanted);
         else context.Server.Tracking.End(context.Session);
         context.Reply.WriteOk();
     }
@@ -148,14 +148,19 @@ internal static class ClientTrackingCommands
 
     private static bool Overlap(ReadOnlySpan<byte> a, ReadOnlySpan<byte> b) => a.StartsWith(b) || b.StartsWith(a);
 
-    private static void Begin(KvServer server, Session session, in Wanted wanted)
+    private static void Begin(ref CommandContext context, in Wanted wanted)
     {
+        var (server, session) = (context.Server, context.Session);
         var prefixes = wanted.Prefixes;
         // Without a prefix it is all keys; beside other prefixes, too, as in Redis.
         bool isOfAll = (wanted.Modes & TrackingModes.Broadcast) != 0 && prefixes.Count == 0
             && session.Tracking?.Prefixes is not [{ Length: 0 }, ..];
         if (isOfAll) prefixes.Add([]);
         server.Tracking.Begin(session, wanted.Modes, wanted.RedirectId, prefixes);
+        // While nobody tracked, nobody asked whose turn it is: NOLOOP holds for what comes in this very turn. This
+        // command is never a lent session's, so the turn's end takes it back.
+        var writer = server.Tracking.WriterOf(context.Store.Slot);
+        if (writer.Author == null) writer.Begin(session);
     }
 
     /// <summary>What CLIENT TRACKING was called with.</summary>

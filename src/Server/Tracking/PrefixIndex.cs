@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Kv.Server.PubSub;
+using Kv.Storage;
 
 namespace Kv.Server.Tracking;
 
@@ -18,6 +19,7 @@ internal sealed class PrefixIndex
 
     private PrefixesOfLength[] _byLength = [];
     private byte[][]? _few = [];
+    private KeyBeginnings? _beginnings;
     private int _count;
 
     public static IComparer<byte[]> ByBytes { get; } =
@@ -25,6 +27,9 @@ internal sealed class PrefixIndex
 
     // Volatile: 0 until somebody adds a prefix; a writer that owns a key later sees what was there before.
     public int Count => Volatile.Read(ref _count);
+
+    /// <summary>How keys begin that have a prefix; null: none has. Of many prefixes it is any key.</summary>
+    public KeyBeginnings? Beginnings => _beginnings;
 
     public bool TryGet(ReadOnlySpan<byte> name, [MaybeNullWhen(false)] out BroadcastPrefix prefix)
     {
@@ -94,8 +99,11 @@ internal sealed class PrefixIndex
     private void NoteCount(int count)
     {
         // The few before the count: a writer asks for the count first.
-        Volatile.Write(ref _few, count > FewMax ? null : [.. _byLength.SelectMany(static one => one.Map.Keys)]);
+        bool areFew = count <= FewMax;
+        Volatile.Write(ref _few, areFew ? [.. _byLength.SelectMany(static one => one.Map.Keys)] : null);
         Volatile.Write(ref _count, count);
+        // Of many it stays the same.
+        if (areFew || _count == FewMax + 1) _beginnings = count == 0 ? null : new KeyBeginnings(_few ?? [[]]);
     }
 
     /// <returns>Where the prefixes of a length are; the complement of where they would be.</returns>

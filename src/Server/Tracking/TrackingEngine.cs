@@ -83,11 +83,11 @@ internal sealed class TrackingEngine : IKeyTracker
                 tracking.Except();
             client.Tracking = tracking;
             foreach (byte[] prefix in prefixes) _prefixes.Join(prefix, client);
-            _store.Watches.TellsAll = _prefixes.Count != 0;
+            _store.Watches.Told = _prefixes.Index.Beginnings;
             if (_store.Watches.Tracker == null) _store.Watches.Tracker = this;
         }
 
-        Interlocked.MemoryBarrier();        // "all keys are told" before any read of a key by this client
+        Interlocked.MemoryBarrier();        // what is told before any read of a key by this client
     }
 
     /// <summary>A client tracks no more, or leaves. By the client's own thread.</summary>
@@ -100,7 +100,7 @@ internal sealed class TrackingEngine : IKeyTracker
             Volatile.Write(ref _clientCount, _clients.Count);
             foreach (byte[] prefix in client.Tracking!.Prefixes) _prefixes.Leave(prefix, client);
             client.Tracking = null;
-            _store.Watches.TellsAll = _prefixes.Count != 0;
+            _store.Watches.Told = _prefixes.Index.Beginnings;
             if (_clients.Count == 0)
             {
                 _store.Watches.Tracker = null;

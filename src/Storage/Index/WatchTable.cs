@@ -36,7 +36,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private int _watched, _awaited;
     private int _heard;
     private IKeyTracker? _tracker;
-    private bool _tellsAll;
+    private KeyBeginnings? _told;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
     {
@@ -96,20 +96,24 @@ internal sealed unsafe class WatchTable : IDisposable
     /// <summary>The keys that <see cref="Tracker"/> is told of.</summary>
     public TrackedKeys Tracked { get; }
 
-    /// <summary>Whether the tracker is told of all keys.</summary>
-    // Volatile: set before the reply to whoever asked for it; a writer that owns a key later sees it.
-    public bool TellsAll
+    /// <summary>How keys begin that the tracker is told of, whoever has read them; null: it is told of none of
+    /// those.</summary>
+    // Volatile: set before the full fence of whoever asked for it; a writer that owns a key later sees it.
+    public KeyBeginnings? Told
     {
-        get => Volatile.Read(ref _tellsAll);
-        set => Volatile.Write(ref _tellsAll, value);
+        get => Volatile.Read(ref _told);
+        set => Volatile.Write(ref _told, value);
     }
 
     /// <summary>Whether anybody may want to know of a change of a key, behind <see cref="IsAny"/>: without a lock, and
     /// from what stays in the nearest cache.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Concerns(ulong hash) =>
-        Hears(HeardNotes.Changes) | TellsAll | Volatile.Read(ref _counts[LineInts + StripeOf(hash)]) != 0
-        | Tracked.MayHave(hash);
+        Hears(HeardNotes.Changes) | Volatile.Read(ref _counts[LineInts + StripeOf(hash)]) != 0 | Tracked.MayHave(hash);
+
+    /// <summary>Whether the tracker may want to know of a change of a key because of how that begins.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool Tells(ReadOnlySpan<byte> key) => Told is { } told && told.MayHave(key);
 
     /// <summary>Counts a change of a key. Called by the key's owner, before it lets go.</summary>
     /// <param name="slot">Of the session that makes the change.</param>
@@ -124,7 +128,7 @@ internal sealed unsafe class WatchTable : IDisposable
         ChangeCause cause = ChangeCause.Command)
     {
         bool isChange = cause != ChangeCause.None;
-        if (isChange && (TellsAll || Tracked.MayHave(hash)))
+        if (isChange && (Tracked.MayHave(hash) || Tells(key)))
             Tracker?.NoteChange(cause == ChangeCause.Time ? IKeyTracker.Nobody : slot, hash, key);
         int stripe = StripeOf(hash);
         if (Volatile.Read(ref _counts[LineInts + stripe]) == 0) return;

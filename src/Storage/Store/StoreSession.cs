@@ -347,7 +347,8 @@ public sealed unsafe class StoreSession : IDisposable
         if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7)
             || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
         if (!Record.TryLockFrom(record, word)) return false;
-        if (_watches.IsAny && _watches.Concerns(hash)) NoteChange(record, word, hash);
+        if (_watches.IsAny && (_watches.Concerns(hash) || _watches.Tells(Record.KeyOf(record, word))))
+            NoteChange(record, word, hash);
         Record.CopyBytes(record + found.Offset, value, length);
         if (hasSlot) _changes.MoveExpiry(_selected.Database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks

@@ -18,6 +18,10 @@ internal sealed class TlsFile(string option, string path)
     {
         try
         {
+            // Before it is opened: a pipe, which has no length, keeps whoever opens it until somebody writes.
+            var target = File.ResolveLinkTarget(path, returnFinalTarget: true) as FileInfo ?? new FileInfo(path);
+            if (target.Exists && target.Length == 0)
+                throw Fail("the file is empty, or a pipe or a device", "name another one");
             using var file = File.OpenRead(path);
             if (file.Length > BytesMax) throw Fail($"the file is longer than {BytesMax} bytes", "name another one");
             byte[] bytes = new byte[file.Length];

@@ -122,6 +122,30 @@ public sealed class CertificateFileTests : IDisposable
         }
     }
 
+    // Whoever opens a pipe waits for a writer: with the options' lock held nobody could even stop the server.
+    [Fact]
+    public void A_pipe_where_a_file_should_be_keeps_nobody()
+    {
+        string mkfifo = Requires.Tool("mkfifo");
+        using var server = new TlsServer();
+        string pipe = server.Files["pipe"];
+        Assert.Equal(0, ChildProcess.Run(mkfifo, [pipe]).ExitCode);
+        try
+        {
+            using var client = server.Kv.Connect();
+            client.Ok($"CONFIG SET tls-ca-cert-dir {server.Files.Folder}");
+            foreach (string option in (string[])["tls-cert-file", "tls-key-file", "tls-ca-cert-file"])
+                Assert.Contains($"{option} '{pipe}': the file is empty, or a pipe or a device; name another one",
+                    client.Command($"CONFIG SET {option} {pipe}").ToString(), StringComparison.Ordinal);
+            Assert.True(TlsServer.IsLetIn(() => server.Connect()));
+        }
+        finally
+        {
+            // A writer ends the wait of whoever has opened it all the same.
+            using var writer = new FileStream(pipe, FileMode.Open, FileAccess.ReadWrite);
+        }
+    }
+
     [Theory, InlineData("TLSv1"), InlineData("TLSv1.1"), InlineData("TLSv1.1 TLSv1.2"), InlineData("SSLv3")]
     public void Versions_that_are_no_longer_safe_are_refused(string versions)
     {

@@ -16,7 +16,11 @@ internal sealed unsafe class NativeRoom : MemoryManager<byte>
         return CreateMemory(length);
     }
 
-    public override Span<byte> GetSpan() => new(_start, _length);
+    /// <summary>The memory is no longer to be used: who does all the same gets an exception.</summary>
+    public void End() => _start = null;
+
+    public override Span<byte> GetSpan() =>
+        _start != null ? new(_start, _length) : throw new ObjectDisposedException(nameof(NativeRoom));
 
     public override MemoryHandle Pin(int elementIndex = 0) => new(_start + elementIndex);
 

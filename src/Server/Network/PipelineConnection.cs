@@ -40,13 +40,16 @@ internal sealed class PipelineConnection : ISessionOwner
 
     private const long NotSeen = -1;
 
-    private static readonly StreamPipeWriterOptions WriterOptions = new(minimumBufferSize: 16 * 1024, leaveOpen: true);
+    // What is written is sent a buffer at a time.
+    private static readonly StreamPipeWriterOptions WriterOptions =
+        new(minimumBufferSize: TlsOutput.BytesMax, leaveOpen: true);
 
     private readonly KvServer _server;
     private readonly WindowLeases _leases;
     private readonly Stream _stream;
     private readonly Socket? _socket;
     private readonly TlsHandshake? _handshake;
+    private readonly TlsOutput? _tlsOutput;
     private readonly StreamInput _input;
     private readonly PipeWriter _writer;
     private readonly Lock _guard = new();
@@ -72,6 +75,7 @@ internal sealed class PipelineConnection : ISessionOwner
         _stream = stream;
         _socket = socket;
         _handshake = handshake;
+        if (stream is SslStream tls) _tlsOutput = new TlsOutput(tls);
         _writer = PipeWriter.Create(stream, WriterOptions);
         _input = new StreamInput(stream, socket, _signal);
     }
@@ -221,26 +225,55 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         lock (_guard)
         {
-            if (!_isWriting && end - start <= DirectBytes && !output.HasReference(end))
+            if (_isWriting || end - start > DirectBytes || output.HasReference(end)) AppendLatched(output, start, end);
+            else if (_tlsOutput != null) EncryptLatched(lease, output, start, end);
+            else
             {
                 _writer.Write(new ReadOnlySpan<byte>(output.Buffer.Start + start, end - start));
                 _inWriter = end - start;
                 CountSentLatched(lease.Counters);
-            }
-            else
-            {
-                while (output.TryTakeReference(end, out var reference))
-                {
-                    _backlog.Append(output.Buffer.Start + start, reference.Offset - start);
-                    _backlog.Append(reference.Block, reference.First, reference.Length);
-                    start = reference.Offset;
-                }
-
-                _backlog.Append(output.Buffer.Start + start, end - start);
+                BeginWritingLatched(_writer.FlushAsync());
             }
 
-            if (!_isWriting) BeginWritingLatched();
+            if (!_isWriting && !_backlog.IsEmpty) BeginWritingLatched(default);
             PauseLatched();
+        }
+    }
+
+    private unsafe void AppendLatched(SessionOutput output, int start, int end)
+    {
+        while (output.TryTakeReference(end, out var reference))
+        {
+            _backlog.Append(output.Buffer.Start + start, reference.Offset - start);
+            _backlog.Append(reference.Block, reference.First, reference.Length);
+            start = reference.Offset;
+        }
+
+        _backlog.Append(output.Buffer.Start + start, end - start);
+    }
+
+    /// <summary>Gives TLS what it takes at once; what comes after that waits.</summary>
+    private unsafe void EncryptLatched(WindowLease lease, SessionOutput output, int start, int end)
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread && !_isWriting, "there is one writer");
+        // Ends: each round takes some bytes, until the socket is full.
+        while (start < end && !_isWriting)
+        {
+            int count = Math.Min(end - start, TlsOutput.BytesMax);
+            _inWriter = count;
+            CountSentLatched(lease.Counters);
+            var write = _tlsOutput!.WriteAsync(output.Buffer.Start + start, count);
+            start += count;
+            if (write.IsCompletedSuccessfully)
+            {
+                write.GetAwaiter().GetResult();
+                _inWriter = 0;
+                continue;
+            }
+
+            _isWriting = true;
+            _backlog.Append(output.Buffer.Start + start, end - start);
+            _writing = WriteAsync(write);
         }
     }
 
@@ -433,34 +466,27 @@ internal sealed class PipelineConnection : ISessionOwner
         blocks.CompleteIfFull(Session);
     }
 
-    /// <summary>Gives the stream what was written; a writer goes on with what it does not take at once.</summary>
-    private void BeginWritingLatched()
+    /// <summary>A writer goes on with what the stream does not take at once.</summary>
+    private void BeginWritingLatched(ValueTask<FlushResult> flush)
     {
         Debug.Assert(_guard.IsHeldByCurrentThread && !_isWriting, "there is one writer");
-        if (_backlog.IsEmpty)
+        if (flush.IsCompletedSuccessfully && _backlog.IsEmpty)
         {
-            var flush = _writer.FlushAsync();
-            if (flush.IsCompletedSuccessfully)
-            {
-                flush.GetAwaiter().GetResult();
-                _inWriter = 0;
-                return;
-            }
-
-            _isWriting = true;
-            _writing = WriteAsync(flush);
+            flush.GetAwaiter().GetResult();
+            _inWriter = 0;
             return;
         }
 
         _isWriting = true;
-        _writing = WriteAsync(default);
+        _writing = WriteAsync(flush.IsCompletedSuccessfully ? default : new ValueTask(flush.AsTask()));
     }
 
-    private async Task WriteAsync(ValueTask<FlushResult> flush)
+    /// <summary>Goes on with what waits once the stream has taken what it was given first.</summary>
+    private async Task WriteAsync(ValueTask first)
     {
         try
         {
-            await flush.ConfigureAwait(false);
+            await first.ConfigureAwait(false);
             while (true)
             {
                 // Ends: when nothing waits any more, or the stream fails.

@@ -59,7 +59,8 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
                 _pollers = [.. Enumerable.Range(0, WorkerCount).Select(i => new StreamPoller(server.Log, i))];
         }
 
-        _accepting.Enqueue(AcceptAsync(listener, isTls: true));
+        // Elsewhere: as long as clients wait to be accepted the loop does not wait, and the caller may be a command.
+        _accepting.Enqueue(Task.Run(() => AcceptAsync(listener, isTls: true)));
     }
 
     /// <summary>Serves a stream, and disposes it at the end.</summary>

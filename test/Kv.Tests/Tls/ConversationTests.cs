@@ -11,8 +11,10 @@ public sealed class ConversationTests : IDisposable
 
     public void Dispose() => _server.Dispose();
 
-    // Records of TLS hold 16 KB: values of many and of a part of one, in writes cut anywhere.
-    [Theory, InlineData(1), InlineData(16_000), InlineData(16_384), InlineData(65_536), InlineData(65_537),
+    // Records of TLS hold 16 KB, and two of them are sent at once: values of many and of a part of one, in writes cut
+    // anywhere; and replies that end with the second record, and a byte after it.
+    [Theory, InlineData(1), InlineData(16_000), InlineData(16_384), InlineData(32_758), InlineData(32_759),
+        InlineData(65_536), InlineData(65_537),
         InlineData(1_000_003), InlineData(16 << 20)]
     public void Values_of_any_size_go_both_ways_however_they_are_cut(int bytes)
     {
@@ -59,6 +61,26 @@ public sealed class ConversationTests : IDisposable
         }
 
         await sending;
+    }
+
+    // The socket is full in the middle of a run's replies, and of a record.
+    [Fact]
+    public async Task Replies_wait_in_order_for_a_client_that_reads_late()
+    {
+        const int Count = 20_000;
+        using var client = _server.ConnectUnknown();
+        string padding = new('v', 1000);
+        var sending = Task.Run(() =>
+        {
+            for (int i = 0; i < Count; i += 100)
+                client.Send(RespText.Bytes(string.Concat(Enumerable.Range(i, 100)
+                    .Select(number => $"ECHO {number}{padding}\r\n"))));
+        });
+        await sending;
+        using var plain = _server.Kv.Connect();
+        Eventually.Holds(() => plain.Ok("CLIENT LIST").String.Split(" omem=").Skip(1)
+            .Any(rest => long.Parse(rest.Split(' ')[0]) > 1 << 20), () => "the server keeps nothing for it");
+        for (int i = 0; i < Count; i++) Assert.Equal($"\"{i}{padding}\"", client.Read().ToString());
     }
 
     [Fact]

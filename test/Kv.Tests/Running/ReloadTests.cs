@@ -58,7 +58,7 @@ public sealed class ReloadTests : IDisposable
     }
 
     [Fact]
-    public void Of_a_storm_of_signals_one_reload_runs_and_one_waits()
+    public async Task Of_a_storm_of_signals_one_reload_runs_and_one_waits()
     {
         using var isIn = new ManualResetEventSlim();
         using var mayEnd = new ManualResetEventSlim();
@@ -77,7 +77,7 @@ public sealed class ReloadTests : IDisposable
         Parallel.For(0, 1000, _ => reloads.Ask());
         Assert.Equal(1, rounds);
         mayEnd.Set();
-        first.GetAwaiter().GetResult();
+        await first;
         Assert.Equal(2, rounds);
         reloads.Ask();
         Assert.Equal(3, rounds);

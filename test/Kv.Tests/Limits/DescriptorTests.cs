@@ -45,8 +45,12 @@ public sealed class DescriptorTests(ITestOutputHelper output)
             () => steady.Info("connected_clients") + " clients are left");
         Eventually.Holds(() => steady.Info("kv_lingering_connections") == "0",
             () => steady.Info("kv_lingering_connections") + " linger");
-        using var late = kv.Connect();
-        late.Ok("PING");
+        // Strangers that the kernel kept may still be accepted before this one, and be counted until their end is read.
+        Eventually.Holds(() =>
+        {
+            using var late = kv.Connect();
+            return late.Command("PING").String == "PONG";
+        }, () => "nobody else is served");
         Assert.DoesNotContain("Cannot accept", kv.Log, StringComparison.Ordinal);
         Assert.DoesNotContain("xception", kv.Log, StringComparison.Ordinal);
     }

@@ -362,8 +362,14 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Whether those who serve clients have all come by within a time. For watchdogs: it asks the workers
     /// themselves.</summary>
-    public bool IsServing(TimeSpan within) =>
-        _transport?.MakesProgress((int)Math.Clamp(within.TotalMilliseconds, 1, int.MaxValue)) ?? false;
+    public bool IsServing(TimeSpan within)
+    {
+        int withinMs = (int)Math.Clamp(within.TotalMilliseconds, 1, int.MaxValue);
+        // Volatile: made by whoever needs it first, under the lock. It serves TLS and streams beside epoll.
+        var beside = Volatile.Read(ref _inProcess);
+        return (_transport?.MakesProgress(withinMs) ?? false)
+            && (beside == null || beside == _transport || beside.MakesProgress(withinMs));
+    }
 
     /// <summary>Reads again what is in files: the users of aclfile, all or none of them, and what
     /// <see cref="ReloadCertificates"/> does.</summary>

@@ -5,21 +5,16 @@ using Kv.Server.Configuration;
 namespace Kv.Server.Diagnostics;
 
 /// <summary>LATENCY DOCTOR: the events in figures, and what can be done about them.</summary>
-/// <remarks>The figures are worded as the reference's, whose readers look for them; the advice is our own.</remarks>
+/// <remarks>A line of figures has the form of the reference's, which readers look for; all else is our own.</remarks>
 internal static class LatencyReport
 {
-    private const string Disabled =
-        "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Redis instance. You may use "
-        + "\"CONFIG SET latency-monitor-threshold <milliseconds>.\" in order to enable it. If we weren't in a deep "
-        + "space mission I'd suggest to take a look at https://redis.io/topics/latency-monitor.\n";
+    private const string Disabled = "Nothing is known: latency is not monitored. \"CONFIG SET "
+        + "latency-monitor-threshold <milliseconds>\" has what takes that long noted from then on.\n";
 
-    private const string Nothing =
-        "Dave, no latency spike was observed during the lifetime of this Redis instance, not in the slightest bit. I "
-        + "honestly think you ought to sit down calmly, take a stress pill, and think things over.\n";
+    private const string Nothing = "Nothing took as long as latency-monitor-threshold, since the start or the last "
+        + "LATENCY RESET.\n";
 
-    private const string Title =
-        "Dave, I have observed latency spikes in this Redis instance. You don't mind talking about it, do you Dave?"
-        + "\n\n";
+    private const string Title = "What took long, by kind of event:\n\n";
 
     /// <summary>The whole report.</summary>
     /// <param name="all">The events that there are samples of.</param>
@@ -28,7 +23,7 @@ internal static class LatencyReport
         if (all.Length == 0) return options.LatencyMonitorThreshold == 0 ? Disabled : Nothing;
         var text = new StringBuilder(Title);
         for (int i = 0; i < all.Length; i++) AppendFigures(text, i + 1, all[i], nowUnixSeconds);
-        text.Append("\nI have a few advices for you:\n\n");
+        text.Append("\nWhat can be done about it:\n\n");
         foreach (string advice in all.SelectMany(series => AdviceOn(series.Event, options)).Distinct())
             text.Append("- ").Append(advice).Append('\n');
         return text.ToString();

@@ -181,15 +181,16 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         {
             int count = _parser.Fill();
             KeyProbe.Run(_slots, _slots + count, _table.Items, _store);
+            // The next step of a command that has begun stands at the end, and is none.
+            int commands = count > 0 && _slots[count - 1].Kind.Command < 0 ? count - 1 : count;
             // Once in a window: for a command it costs less than anything that could be measured.
-            if ((_untilSample -= count) <= 0) SampleKeys(count);
+            if (commands > 0 && (_untilSample -= commands) <= 0) SampleKeys(commands);
             long ran = -(_counters.Commands + _executed);
             Execute(count);
             ran += _counters.Commands + _executed;
-            // What a session's share had no time for is parsed anew in its next turn: it is not sampled twice. (What is
-            // no command, such as the next step of the last one, stands at the end.)
-            if (count > 0 && _slots[count - 1].Kind.Command < 0) count--;
-            if ((ulong)ran < (ulong)count) _untilSample += count - (int)ran;
+            // What a session's share had no time for is parsed anew in its next turn: it is not sampled twice. Below 0
+            // after CONFIG RESETSTAT.
+            if ((ulong)ran < (ulong)commands) _untilSample += commands - (int)ran;
             if (++_windows % WindowsPerClock == 0) LookAtShare();
         }
 

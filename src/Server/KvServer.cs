@@ -360,15 +360,17 @@ public sealed class KvServer : IAsyncDisposable
         }
     }
 
-    /// <summary>Whether those who serve clients have all come by within a time. For watchdogs: it asks the workers
-    /// themselves.</summary>
+    /// <summary>Whether those who serve clients have all come by within a time, or stand still for a snapshot that goes
+    /// on. For watchdogs: it asks the workers themselves.</summary>
     public bool IsServing(TimeSpan within)
     {
         int withinMs = (int)Math.Clamp(within.TotalMilliseconds, 1, int.MaxValue);
+        long written = Snapshots.BytesWritten;
         // Volatile: made by whoever needs it first, under the lock. It serves TLS and streams beside epoll.
         var beside = Volatile.Read(ref _inProcess);
-        return (_transport?.MakesProgress(withinMs) ?? false)
+        bool makesProgress = (_transport?.MakesProgress(withinMs) ?? false)
             && (beside == null || beside == _transport || beside.MakesProgress(withinMs));
+        return makesProgress || Snapshots.BytesWritten != written;
     }
 
     /// <summary>Reads again what is in files: the users of aclfile, all or none of them, and what

@@ -15,6 +15,7 @@ namespace Kv.Server.Persistence;
 /// may be read by any.</remarks>
 internal sealed class Snapshots(KvServer server)
 {
+    private RdbFileWriter? _writer;
     private long _lastSaveSeconds = server.Started.ToUnixTimeSeconds(), _saves, _loaded, _expiredAtLoad;
 
     /// <summary>Unix seconds of the last snapshot that was written; of the start, if none was.</summary>
@@ -29,6 +30,10 @@ internal sealed class Snapshots(KvServer server)
 
     /// <summary>Keys of it whose time had passed.</summary>
     public long ExpiredAtLoad => Volatile.Read(ref _expiredAtLoad);
+
+    /// <summary>Bytes of the snapshot that is being written; 0 while none is. Whoever reads it twice sees whether it
+    /// goes on.</summary>
+    public long BytesWritten => Volatile.Read(ref _writer)?.Bytes ?? 0;
 
     private string FilePath => Path.Combine(Path.GetFullPath(server.Options.Dir), server.Options.DbFilename);
 
@@ -96,6 +101,7 @@ internal sealed class Snapshots(KvServer server)
             using var file = new SnapshotFile(Path.GetDirectoryName(path)!, Path.GetFileName(path));
             using var writer = new RdbFileWriter(server.Store, file.Stream, server.Options.RdbCompression,
                 server.Options.RdbChecksum);
+            Volatile.Write(ref _writer, writer);
             Write(writer, session);
             file.Publish();
             Volatile.Write(ref _lastSaveSeconds, server.Time.GetUtcNow().ToUnixTimeSeconds());
@@ -110,6 +116,10 @@ internal sealed class Snapshots(KvServer server)
             server.Data.LogError("The snapshot {File} could not be written, the one of before is as it was: {Message}",
                 path, exception.Message);
             return exception.Message;
+        }
+        finally
+        {
+            Volatile.Write(ref _writer, null);
         }
     }
 

@@ -38,4 +38,43 @@ public sealed class SnapshotFaultTests : IDisposable
         client.Ok("SAVE");
         Assert.NotEqual(before, File.ReadAllBytes(Path.Combine(_directory, "dump.rdb")));
     }
+
+    [Fact]
+    public async Task A_watchdog_is_told_that_the_server_lives_while_a_snapshot_goes_on_and_only_then()
+    {
+        using var kv = KvInstance.Start("--dir", _directory);
+        using var client = kv.Connect();
+        for (int i = 0; i < 4000; i++) client.Ok($"SET k{i} {Guid.NewGuid()}{Guid.NewGuid()}");
+        using var mayWrite = new SemaphoreSlim(0);
+        using var writes = new SemaphoreSlim(0);
+        Fault.AtEveryPoint = name =>
+        {
+            if (name != "rdb.write") return;
+            writes.Release();
+            mayWrite.Wait();
+        };
+        try
+        {
+            client.Send("SAVE");
+            await writes.WaitAsync();
+            Assert.False(kv.Server.IsServing(TimeSpan.FromMilliseconds(100)));
+            var asked = Task.Run(() => kv.Server.IsServing(TimeSpan.FromSeconds(2)));
+            // Ends: with the answer. The snapshot has more pieces than are written until then.
+            while (!asked.IsCompleted)
+            {
+                mayWrite.Release();
+                await Task.WhenAny(asked, Task.Delay(50));
+            }
+
+            Fault.AtEveryPoint = null;
+            mayWrite.Release(1000);
+            Assert.True(await asked);
+            Assert.Equal("OK", client.Read().String);
+        }
+        finally
+        {
+            Fault.AtEveryPoint = null;
+            mayWrite.Release(1000);
+        }
+    }
 }

@@ -79,10 +79,16 @@ public sealed class ReclaimPauseTests
     private static int CountPauses(TestStore test, Action atPause)
     {
         int pauses = 0;
+        bool isOfWalk = false;
         Thread reclaims = Thread.CurrentThread;
         Fault.AtEveryPoint = point =>
         {
-            if (point != "upkeep.yield" || Thread.CurrentThread != reclaims) return;
+            if (Thread.CurrentThread != reclaims) return;
+            // The walk for large keys gives it away, too, after this.
+            if (point == "bigkeys.segment") isOfWalk = true;
+            if (point != "upkeep.yield") return;
+            (bool isOther, isOfWalk) = (isOfWalk, false);
+            if (isOther) return;
             pauses++;
             atPause();
         };

@@ -122,6 +122,7 @@ internal sealed unsafe class BigKeyWalk(Store store)
                 || store.Log.Info(_segment)->DatabaseId != database.Id) break;
         }
 
+        Fault.Point("bigkeys.segment");
         session.GiveWay();
     }
 

@@ -12,7 +12,7 @@ namespace Kv.Server.Persistence;
 /// any.</remarks>
 internal sealed class Snapshots(KvServer server) : IDisposable
 {
-    private const int TriesMax = 8;
+    private const int TriesMax = 40;
 
     private readonly Lock _lock = new();
     private SnapshotJob? _job;
@@ -233,8 +233,10 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
         if (exception is OperationCanceledException)
             server.Data.LogWarning("Writing {File} was given up", job.Path);
-        else if (exception != null)
+        else if (exception is IOException or UnauthorizedAccessException or OutOfMemoryException)
             NoteFailure(job.Purpose, job.Path, exception.Message);
+        else if (exception != null)
+            NoteFailure(job.Purpose, job.Path, exception.ToString());
         Volatile.Write(ref _job, null);
         done?.Invoke(exception?.Message);
     }

@@ -221,7 +221,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>When snapshots are begun without a command.</summary>
     internal SaveSchedule SaveSchedule { get; }
 
-    /// <summary>Whether a snapshot is written once the clients have left. SHUTDOWN decides it by its own words.</summary>
+    /// <summary>Whether a snapshot is written once the clients have left; null: by the
+    /// options. SHUTDOWN decides it by its own words.</summary>
     internal bool? SavesAtEnd { get; set; }
 
     /// <summary>Runs scripts.</summary>

@@ -125,7 +125,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         var room = store.AskRoom();
         long now = server.TickMs;
         // A snapshot goes on, or fails: nobody is refused for it.
-        if (deadline != 0 && server.Store.IsSnapshotBehind) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
+        if (deadline != 0 && server.Store.IsSnapshotBehind)
+            deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
         bool isLate = deadline != 0 && now >= deadline;
         if (room != StoreRoom.Soon || isLate || items == null)
         {

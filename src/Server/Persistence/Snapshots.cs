@@ -148,7 +148,8 @@ internal sealed class Snapshots(KvServer server) : IDisposable
             {
                 if (_job != null || _isDisposed) return false;
                 long changes = server.Counters.Writes(server.OwnCommands);
-                job = new SnapshotJob(server, path, purpose, (ended, exception) => End(ended, exception, changes, done));
+                job = new SnapshotJob(server, path, purpose,
+                    (ended, exception) => End(ended, exception, changes, done));
                 Volatile.Write(ref _job, job);
             }
 

@@ -66,7 +66,7 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
     }
 
     [Fact]
-    public void Sums_of_transfers_hold_in_every_snapshot()
+    public async Task Sums_of_transfers_hold_in_every_snapshot()
     {
         const int accounts = 20_000, clients = 3;
         using var kv = Start("--worker-threads", "2");
@@ -112,7 +112,7 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
             Volatile.Write(ref isOver, true);
         }
 
-        Task.WaitAll(movers);
+        await Task.WhenAll(movers);
         client.Ok("DEBUG INTEGRITY");
     }
 
@@ -207,8 +207,9 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
             client.Ok($"SELECT {database}");
             foreach (string key in KeysOf(client))
             {
-                content[$"{database} {key}"] = client.Command("TYPE"u8.ToArray(), RespText.Bytes(key)).String + " "
-                    + client.Command("DEBUG"u8.ToArray(), "DIGEST-VALUE"u8.ToArray(), RespText.Bytes(key)).Items![0].String;
+                byte[] name = RespText.Bytes(key);
+                content[$"{database} {key}"] = client.Command("TYPE"u8.ToArray(), name).String + " "
+                    + client.Command("DEBUG"u8.ToArray(), "DIGEST-VALUE"u8.ToArray(), name).Items![0].String;
             }
         }
 
@@ -218,8 +219,8 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
     private static IEnumerable<string> KeysOf(RespClient client) =>
         client.Ok("KEYS *").Items!.Select(item => item.String);
 
-    private KvProcess Start(params string[] options) => KvProcess.Start(["--dir", _directory, "--enable-debug-command", "local",
-        .. options]);
+    private KvProcess Start(params string[] options) =>
+        KvProcess.Start(["--dir", _directory, "--enable-debug-command", "local", .. options]);
 
     private static void AwaitSave(RespClient client) =>
         Eventually.Holds(() => client.Info("rdb_bgsave_in_progress") == "0", () => "it has come to nothing");

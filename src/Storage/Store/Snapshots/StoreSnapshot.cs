@@ -22,7 +22,8 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class StoreSnapshot : IDisposable
 {
-    /// <summary>How long a turn of the walk takes, about: as long as others wait for memory that was let go of.</summary>
+    /// <summary>How long a turn of the walk takes, about: others wait for memory that was let
+    /// go of.</summary>
     private static readonly long TicksPerTurn = Stopwatch.Frequency / 4000;
 
     private readonly Store _store;

@@ -8,7 +8,6 @@ namespace Kv.Tests.Packaging;
 
 /// <summary>The steps of the Containerfile, done by hand in a clean folder: where there is no engine, they are proved
 /// all the same, but for what the system's own packages bring.</summary>
-[Collection(Alone.Name)]
 public sealed partial class ContainerTests : IDisposable
 {
     private const int BuildMs = 900_000;

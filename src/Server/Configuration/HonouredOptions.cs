@@ -208,7 +208,7 @@ internal static class HonouredOptions
         },
         new Option<string>("save", new SaveType(), o => o.Save, (o, v) => o.Save = v)
         {
-            Summary = "seconds and changes after which a snapshot is written; \"\": never",
+            Summary = "seconds and changes that begin a snapshot; \"\": none do",
             Change = OptionChange.Live,
         },
         new Option<bool>("stop-writes-on-bgsave-error", YesNoType.Instance, o => o.StopWritesOnBgsaveError,

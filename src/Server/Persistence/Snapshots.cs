@@ -282,7 +282,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         if (texts.Count == 0) return;
         try
         {
-            var libraries = server.Scripts.Functions.Read(texts, LoadLimits.Usual(CancellationToken.None));
+            var libraries = server.Scripts.Functions.Read(texts, LoadLimits.AtStart);
             server.Scripts.Functions.Add(libraries, LibraryPolicy.Flush);
         }
         catch (ScriptRefusedException exception)

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
@@ -311,8 +312,7 @@ public sealed class KvServer : IAsyncDisposable
     internal StoreStatsBase StatsAtReset { get; set; } = new(default);
 
     /// <summary>40 hexadecimal digits, random for each start.</summary>
-    internal string RunId { get; } =
-        Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
+    internal string RunId { get; } = NewRunId();
 
     internal DateTimeOffset Started { get; }
 
@@ -320,6 +320,13 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Milliseconds of a clock that never goes back; for timeouts and idle times.</summary>
     internal long TickMs => Environment.TickCount64;
+
+    private static string NewRunId()
+    {
+        Span<ulong> words = stackalloc ulong[3];
+        SystemRandom.Fill(words);
+        return Convert.ToHexStringLower(MemoryMarshal.AsBytes(words)[..20]);
+    }
 
     /// <summary>Ends the server in order, as <see cref="StopAsync"/>, without waiting. For SHUTDOWN.</summary>
     internal void RequestStop()

@@ -2,8 +2,8 @@ using Kv.Lua.Compilation;
 
 namespace Kv.Lua;
 
-/// <summary>Functions of one script that later ones call: with the tables and variables that they use, none of which may
-/// have changed since.</summary>
+/// <summary>Functions of one script that later ones call: with the tables and variables that they use, none of which
+/// may have changed since.</summary>
 /// <remarks>
 /// What a variable holds can be changed by an instruction of a function that is kept, which its code shows. A table is
 /// made read-only until somebody writes to it (<see cref="LuaTable.LetWrite"/>), who is let, and noted. Threads: one
@@ -22,7 +22,8 @@ internal sealed class KeptFunctions
     /// <summary>Bytes of what is kept, about.</summary>
     public long Bytes { get; private set; }
 
-    /// <summary>Keeps functions with all that they use, if nothing of it changes but tables, and it is not much.</summary>
+    /// <summary>Keeps functions with all that they use, if nothing of it changes but tables, and it is not
+    /// much.</summary>
     public bool TryAdd(IEnumerable<LuaFunction> functions, long bytesMax)
     {
         var found = new HashSet<object>(ReferenceEqualityComparer.Instance);

@@ -223,8 +223,8 @@ public sealed class LuaMachine
         }
     }
 
-    /// <summary>Keeps functions that the script has made, with all that they use, so that later ones may begin with them
-    /// instead of making them anew.</summary>
+    /// <summary>Keeps functions that the script has made, with all that they use, so that later ones may begin with
+    /// them instead of making them anew.</summary>
     /// <param name="bytesMax">The most that they may take.</param>
     /// <returns>False: they would find what earlier calls have left in variables or coroutines; or it is too
     /// much.</returns>

@@ -5,7 +5,8 @@ namespace Kv.Server.Scripting;
 /// <summary>Functions of libraries whose texts have run on a machine, for the next calls on it.</summary>
 /// <remarks>
 /// Workers have machines of their own, and a function may run on any: so every call is to find the variables of its
-/// library as they were loaded. Those of a text that changes none of them need not be made anew. Threads: the machine's.
+/// library as they were loaded. Those of a text that changes none of them need not be made anew. Threads: the
+/// machine's.
 /// </remarks>
 internal sealed class KeptLibraries(LuaMachine machine, FunctionLibraries libraries)
 {

@@ -32,8 +32,8 @@ internal sealed class RaisedErrors(LuaMachine machine)
     public static bool IsCounted(in LuaValue value) =>
         value.AsTable is { } table && table[ReplyFields.Err].IsString && table[Ignore].IsTrue;
 
-    /// <summary>What pcall gives a script of an error: its text, as before commands raised tables. xpcall and coroutines
-    /// give the table.</summary>
+    /// <summary>What pcall gives a script of an error: its text, as it was before the reference raised tables. xpcall
+    /// and coroutines give the table.</summary>
     public static LuaValue Caught(LuaValue error) =>
         error.AsTable is { } table && table[ReplyFields.Err] is { IsString: true } or { IsNumber: true }
             ? table[ReplyFields.Err] : error;

@@ -172,7 +172,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         return isProtected ? errors.ReturnReply(ref call, error) : errors.RaiseReply(ref call, error);
     }
 
-    /// <summary>Whether the client's user may make a call, whether or not it has the right number of arguments.</summary>
+    /// <summary>Whether the client's user may make a call, whatever its number of arguments.</summary>
     /// <returns>Why that cannot be told; null: it is.</returns>
     public unsafe string? TryAskAccess(ref LuaCall call, out bool isAllowed)
     {
@@ -258,7 +258,8 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     /// <summary>Whether a script may take more than maxmemory: one that says so, and one that has changed something, so
     /// that nobody sees half of what it does. Up to a limit: it may have no end.</summary>
     private bool MayGoBeyond() =>
-        (fate.HasWritten || (_script!.Flags & ScriptFlags.AllowOom) != 0) && !server.Store.IsOverBudgetBy(BeyondBytesMax);
+        (fate.HasWritten || (_script!.Flags & ScriptFlags.AllowOom) != 0)
+        && !server.Store.IsOverBudgetBy(BeyondBytesMax);
 
     private unsafe Command? Find(Argument* items, int count)
     {

@@ -224,5 +224,6 @@ internal sealed class ScriptProgram
     }
 
     private byte[] ErrorMessage() =>
-        _fate.IsKilled ? Encoding.Latin1.GetBytes("ERR " + ScriptErrors.Killed) : RaisedErrors.MessageOf(_machine.Error);
+        _fate.IsKilled ? Encoding.Latin1.GetBytes("ERR " + ScriptErrors.Killed)
+            : RaisedErrors.MessageOf(_machine.Error);
 }

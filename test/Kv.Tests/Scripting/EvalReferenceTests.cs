@@ -100,7 +100,8 @@ public sealed class EvalReferenceTests
             ["EVAL", "redis.call('get','a') return redis.call('set','b',1)", "0"],
             ["EVAL", "redis.call('del','a') return redis.call('set','a',2)", "0"],
             ["EVAL", "redis.call('del',KEYS[1]) return redis.call('set',KEYS[1],3)", "1", "a"], ["GET", "a"],
-            ["FCALL", "f", "1", "a"], ["FCALL", "oom", "1", "a"], ["FCALL", "reads", "1", "a"], ["SCRIPT", "LOAD", "x=1"],
+            ["FCALL", "f", "1", "a"], ["FCALL", "oom", "1", "a"], ["FCALL", "reads", "1", "a"],
+            ["SCRIPT", "LOAD", "x=1"],
             ["FUNCTION", "LOAD", "REPLACE", "#!lua name=l\nredis.register_function('f', function() end)"],
         ];
         using var redis = RedisServer.Start();

@@ -3,8 +3,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Scripting;
 
-/// <summary>Functions whose library's text is not run anew for each call: every call finds what the text has made, as if
-/// it was.</summary>
+/// <summary>Functions whose library's text is not run anew for each call: every call finds what the text has made, as
+/// if it was.</summary>
 public sealed class KeptLibraryTests
 {
     // Each function answers the same whenever it is called, whatever the calls before did.

@@ -55,7 +55,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// part is all there is, and whoever steps it counts and times it.</summary>
     public bool CountsParts { get; init; } = true;
 
-    /// <summary>Whether it asks if the user may call a part. Not if whoever has it run has asked just before.</summary>
+    /// <summary>Whether it asks if the user may call a part, and if there is memory for it. Not if whoever has it run
+    /// has asked just before.</summary>
     public bool ChecksParts { get; init; } = true;
 
     /// <summary>Keeps what MONITOR shows of the commands; null: it is shown at once.</summary>
@@ -171,7 +172,7 @@ internal sealed unsafe class CommandRunner : IDisposable
                 || command.Timing <= Detail)) begin = Stopwatch.GetTimestamp();
             // Memory that the commands before have let go of is freed here, if possible; or they have used too much.
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
-            if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
+            if (ChecksParts && (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else RunPartNow(ref context);
             bool isDone = session.Steps == null;

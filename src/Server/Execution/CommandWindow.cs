@@ -511,7 +511,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         Debug.Assert(end > 0 && end >= _stretch, "a stretch has an end");
         Debug.Assert(end <= WindowParser.CommandsMax, "it is a part of the window");
         _executed += end - _stretch;
-        _last = _slots[end - 1].Kind.Command;
+        // A step of a command was counted when that began, and is none itself.
+        _last = Math.Max(_slots[end - 1].Kind.Command, (short)None);
     }
 
     private void ExecuteSlow(ref CommandContext context, WindowSlot* slot, ref WindowInput input)

@@ -24,6 +24,9 @@ internal sealed class FunctionLibraries(CommandTable commands,
 
     public long Bytes => _now.Libraries.Sum(library => library.Bytes);
 
+    /// <summary>Another object after each change.</summary>
+    public object Version => _now;
+
     /// <summary>Finds a function that is to be called.</summary>
     public LibraryFunction? Find(ReadOnlySpan<byte> name) =>
         _now.Functions.GetValueOrDefault(Encoding.Latin1.GetString(name));

@@ -178,6 +178,8 @@ public sealed class Store : IDisposable
     /// while keys are evicted for it.</summary>
     internal bool IsFarOverBudget => Budget.IsFarOver;
 
+    internal bool IsOverBudgetBy(long bytes) => Budget.IsOverBy(bytes);
+
     /// <summary>Whether keys are let go of at the limit.</summary>
     internal bool Evicts => Eviction.Evicts;
 

@@ -41,6 +41,7 @@ public sealed class KvServer : IAsyncDisposable
     private HttpPort? _metricsPort;
     private ServerMeter? _meter;
     private Task? _stopping;
+    private bool _isReplaying;
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
     {
@@ -83,7 +84,7 @@ public sealed class KvServer : IAsyncDisposable
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         ClientMemory = new ClientMemory(this);
-        Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
+        Store.ExpiryGate = () => IsReplaying || (Pause.IsActive && Pause.Holds(writes: true));
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
@@ -209,6 +210,16 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>What is on disk.</summary>
     internal Snapshots Snapshots { get; }
+
+    /// <summary>Whether commands of the append-only file are being run: no key expires and none is evicted before all of
+    /// them have.</summary>
+    // Volatile: the store's thread looks at it before each of its rounds; sessions of the replay have a clock of their
+    // own.
+    internal bool IsReplaying
+    {
+        get => Volatile.Read(ref _isReplaying);
+        set => Volatile.Write(ref _isReplaying, value);
+    }
 
     /// <summary>Runs scripts.</summary>
     internal ScriptEngine Scripts { get; }

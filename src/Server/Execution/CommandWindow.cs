@@ -83,7 +83,9 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private int _untilSample = 1;
     private long _shareBegin;
 
-    public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
+    /// <param name="names">By which names commands are found; null: by those that clients call them by.</param>
+    public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner,
+        CommandTable? names = null)
     {
         _server = server;
         _commands = server.Commands.All;
@@ -99,7 +101,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         const int slots = WindowParser.CommandsMax;
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(slots * sizeof(WindowSlot)), 64);
         new Span<WindowSlot>(_slots, slots).Clear();
-        _parser = new WindowParser(server, store, _inputs, _table, _slots);
+        _parser = new WindowParser(server, names ?? server.Commands, store, _inputs, _table, _slots);
         store.User = this;
         store.Presence.AnswersInPause = true;
     }

@@ -149,7 +149,7 @@ internal sealed class Snapshots(KvServer server)
         writer.End();
     }
 
-    private void TakeLibraries(IReadOnlyList<byte[]> texts)
+    internal void TakeLibraries(IReadOnlyList<byte[]> texts)
     {
         if (texts.Count == 0) return;
         try

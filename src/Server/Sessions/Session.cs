@@ -90,7 +90,7 @@ internal sealed class Session : ITrackingClient
     {
         RightsVersion = Server.Users.Version;       // before the rules: newer ones only mean one more look
         var rules = User.Rules;
-        Restriction = rules.AllowsEverything ? null : rules;
+        Restriction = rules.AllowsEverything || IsReplay ? null : rules;
         // Removed while this client logged in: whoever removed it may have looked at the clients before. The fence
         // orders the write of User before this read, as theirs does the removal before their look.
         Interlocked.MemoryBarrier();
@@ -201,6 +201,9 @@ internal sealed class Session : ITrackingClient
     /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its
     /// end.</summary>
     internal bool IsInReply { get; set; }
+
+    /// <summary>Whether its commands come from a file, and were allowed when they first ran.</summary>
+    internal bool IsReplay { get; init; }
 
     /// <summary>Between MULTI and EXEC.</summary>
     public bool InMulti { get; set => SetGate(ref field, value); }

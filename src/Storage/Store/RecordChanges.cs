@@ -60,6 +60,9 @@ internal sealed unsafe class RecordChanges
         NowSeconds = nowMs / 1000;
     }
 
+    /// <summary>Tells what expiries are compared with, if that is not the clock.</summary>
+    public void SetExpiryClock(long nowMs) => NowMs = _builder.NowMs = nowMs;
+
     /// <summary>Looks at a held record, lets the update decide, and does it. The record stays held.</summary>
     public StoreStatus Apply<TUpdate>(ref HeldRecord held, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct

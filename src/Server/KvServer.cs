@@ -93,7 +93,8 @@ public sealed class KvServer : IAsyncDisposable
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
-            exception => Log.LogError(exception, "An event of a key could not be published"));
+            exception => Log.LogError(exception, "An event or effect of a key could not be published"));
+        Scripts.Functions.Feed = Events.Feed;
         Tracking = new TrackingEngine(Store, id => Connections.TryGet(id, out var session) ? session : null,
             Remainders.Start, exception => Log.LogCritical(exception,
                 "Clients could not be told that copies of keys are old; all that track keys are closed"));
@@ -284,6 +285,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Tells subscribers what happens to keys.</summary>
     internal KeyspaceEvents Events { get; }
+
+    /// <summary>What commands do, in one order: for the append-only file and replicas.</summary>
+    internal Feed Feed => Events.Feed;
 
     /// <summary>Tells clients that keep copies of values when those are old.</summary>
     internal TrackingEngine Tracking { get; }
@@ -478,6 +482,7 @@ public sealed class KvServer : IAsyncDisposable
         Blocked.Dispose();
         SlowLog.Dispose();
         Purge.Dispose();
+        Feed.Dispose();
         Store.Dispose();
     }
 

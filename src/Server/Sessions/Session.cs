@@ -48,6 +48,13 @@ internal sealed class Session : ITrackingClient
 
     public KvServer Server { get; }
 
+    /// <summary>The last ticket of the feed that its commands have drawn; 0: none.</summary>
+    // By whoever runs its commands, or serves it; read by its own thread afterwards.
+    public long LastTicket { get; set => field = Math.Max(field, value); }
+
+    /// <summary>What was sent of a command that goes on in steps, for the feed; null: nobody wants it.</summary>
+    public byte[]? SentEffect { get; set; }
+
     /// <summary>The database of the next command.</summary>
     public int Database { get; set; }
 

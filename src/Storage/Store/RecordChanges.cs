@@ -433,6 +433,7 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
         if (cause != ChangeCause.None) NoteChange(held, cause);
+        else if (_watches.IsAny) _notices.Tell(KeyNote.Altered, held);
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
     }

@@ -89,7 +89,9 @@ public sealed class KvServer : IAsyncDisposable
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
         Snapshots = new Snapshots(this);
+        SaveSchedule = new SaveSchedule(this);
         Snapshots = new Snapshots(this);
+        SaveSchedule = new SaveSchedule(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
@@ -138,6 +140,7 @@ public sealed class KvServer : IAsyncDisposable
             server.BeginUsers();
             server.BeginTls();
             if (copy.LoadsAtStart) server.Snapshots.Load();
+            server.SaveSchedule.Follow(server.Options);
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
             int workers = copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount;
@@ -221,6 +224,17 @@ public sealed class KvServer : IAsyncDisposable
         get => Volatile.Read(ref _isReplaying);
         set => Volatile.Write(ref _isReplaying, value);
     }
+
+    /// <summary>The error for commands that write, since what they change could not be kept on disk; null: they
+    /// run.</summary>
+    internal byte[]? WritesRefused => Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
+        ? Errors.SnapshotFails : null;
+
+    /// <summary>When snapshots are begun without a command.</summary>
+    internal SaveSchedule SaveSchedule { get; }
+
+    /// <summary>Whether a snapshot is written once the clients have left. SHUTDOWN decides it by its own words.</summary>
+    internal bool? SavesAtEnd { get; set; }
 
     /// <summary>Runs scripts.</summary>
     internal ScriptEngine Scripts { get; }
@@ -456,15 +470,32 @@ public sealed class KvServer : IAsyncDisposable
         var stoppingInProcess = _inProcess == null || _inProcess == _transport
             ? Task.FromResult(true) : _inProcess.StopAsync(cancellation);
         bool ended = await stopping.ConfigureAwait(false) & await stoppingInProcess.ConfigureAwait(false);
-        if (ended) return;
+        if (ended)
+        {
+            SaveAtEnd();
+            return;
+        }
+
         EndedInOrder = false;
         Log.LogCritical(
             "A command did not end within shutdown-timeout; its worker is left behind, and the store as it is");
     }
 
+    /// <summary>Writes the snapshot that is due now that nobody changes anything any more.</summary>
+    private void SaveAtEnd()
+    {
+        SaveSchedule.Dispose();
+        // What has not changed since is on the disk, or was never there.
+        if (!(SavesAtEnd ?? SaveSchedule.SavesOnSignal) || Snapshots.Changes == 0) return;
+        Snapshots.Cancel();
+        if (Snapshots.SaveAtEnd() != null) EndedInOrder = false;
+    }
+
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
+        SaveSchedule.Dispose();
+        Snapshots.Dispose();
         // Last of what listens: until here it says that the server stops.
         if (_metricsPort != null) await _metricsPort.StopAsync().ConfigureAwait(false);
         _metricsPort?.Dispose();
@@ -502,6 +533,7 @@ public sealed class KvServer : IAsyncDisposable
         Events.Follow(Options);
         Options.OnChange("tracking-table-max-keys", Tracking.Follow);
         Tracking.Follow(Options);
+        Options.OnChange("save", SaveSchedule.Follow);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);

@@ -206,6 +206,21 @@ internal static class HonouredOptions
             Summary = "end snapshots with a checksum, and compare it when one is loaded",
             Change = OptionChange.AtStart,
         },
+        new Option<string>("save", new SaveType(), o => o.Save, (o, v) => o.Save = v)
+        {
+            Summary = "pairs of seconds and changes: a snapshot is written after as many of both; \"\" for none",
+            Change = OptionChange.Live,
+        },
+        new Option<bool>("stop-writes-on-bgsave-error", YesNoType.Instance, o => o.StopWritesOnBgsaveError,
+            (o, v) => o.StopWritesOnBgsaveError = v)
+        {
+            Summary = "refuse writes while snapshots cannot be written", Change = OptionChange.Live,
+        },
+        new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), o => o.ShutdownOnSigterm,
+            (o, v) => o.ShutdownOnSigterm = v)
+        {
+            Summary = "save, nosave, now, force; default: save if there are save points", Change = OptionChange.Live,
+        },
         new Option<string>("dbfilename", KeptOptions.FileName("dbfilename", "filename"), o => o.DbFilename,
             (o, v) => o.DbFilename = v)
         {

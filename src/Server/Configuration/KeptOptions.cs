@@ -126,7 +126,6 @@ internal static class KeptOptions
         {
             Harmless = "yes,clients", Reason = "RESTORE always checks all of a payload",
         },
-        new Option<string>("save", new SaveType(), "") { Reason = NothingSaved },
         new Option<string>("server_cpulist", Text, "")
         {
             Change = OptionChange.AtStart, Aliases = ["server-cpulist"],
@@ -134,14 +133,9 @@ internal static class KeptOptions
         new Option<bool>("set-proc-title", YesNo, true) { Change = OptionChange.AtStart },
         new Option<string>("shutdown-on-sigint", new ShutdownWordsType(), "default")
         {
-            Harmless = "nosave", Reason = NothingSaved,
-        },
-        new Option<string>("shutdown-on-sigterm", new ShutdownWordsType(), "default")
-        {
-            Harmless = "nosave", Reason = NothingSaved,
+            Harmless = "nosave", Reason = "SIGINT does what shutdown-on-sigterm says",
         },
         new Option<long>("socket-mark-id", new NumberType(0, uint.MaxValue), 0) { Change = OptionChange.AtStart },
-        new Option<bool>("stop-writes-on-bgsave-error", YesNo, true) { Harmless = "no", Reason = NothingSaved },
         new Option<string>("tls-client-cert-file", Text, "")
         {
             Change = OptionChange.Protected, Reason = NoClientTls,

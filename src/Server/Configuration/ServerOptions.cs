@@ -256,6 +256,16 @@ public sealed class ServerOptions
     /// <summary>Whether snapshots end with a checksum, and that of one that is loaded is compared.</summary>
     public bool RdbChecksum { get; set; } = true;
 
+    /// <summary>Pairs of seconds and changes, such as "900 1 300 10": a snapshot is written once both have passed since
+    /// the last one. Empty: none. Has an effect with <see cref="LoadsAtStart"/> only.</summary>
+    public string Save { get; set; } = "3600 1 300 100 60 10000";
+
+    /// <summary>Whether writes are refused while snapshots cannot be written.</summary>
+    public bool StopWritesOnBgsaveError { get; set; } = true;
+
+    /// <summary>What SIGTERM and SIGINT do: default, or some of save, nosave, now, force.</summary>
+    public string ShutdownOnSigterm { get; set; } = "default";
+
     // The append-only file
 
     /// <summary>Whether what changes is written to the append-only file, and the start loads it. Has an effect with

@@ -20,7 +20,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>Whether the state of the server may make some commands wait or be refused. (Whether there is memory is
     /// asked before each command that may need some.)</summary>
     public bool IsGuarded =>
-        server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys;
+        server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys
+        || server.WritesRefused != null;
 
     /// <summary>Whether a key may be too long: by default every argument that arrives is short enough.</summary>
     private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;
@@ -35,6 +36,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (!TryRefuse(ref context)) return CheckResult.Refused;
         var room = FindRoom(ref context, items);
         if (room != CheckResult.Runs) return room;
+        if (server.WritesRefused is { } refusal && IsWrite(ref context, orPing: true) && !Refuse(ref context, refusal))
+            return CheckResult.Refused;
         return MustWait(ref context, items) ? CheckResult.Waits : CheckResult.Runs;
     }
 
@@ -123,6 +126,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
 
         var room = store.AskRoom();
         long now = server.TickMs;
+        // A snapshot goes on, or fails: nobody is refused for it.
+        if (deadline != 0 && server.Store.IsSnapshotBehind) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
         bool isLate = deadline != 0 && now >= deadline;
         if (room != StoreRoom.Soon || isLate || items == null)
         {
@@ -195,9 +200,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     private bool MustWait(ref CommandContext context, Argument* items)
     {
         if (!server.Pause.IsActive || items == null || context.Session.IsReplay) return false;
-        var flags = context.Command.Flags;
-        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
-        bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
+        bool writes = IsWrite(ref context);
         // CLIENT itself always runs: somebody must be able to end the pause.
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
         if (!server.Pause.Holds(writes)) return false;
@@ -206,6 +209,16 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         // wakes it. (Holds takes the pause's lock after Held is set, and the end takes it before it looks at Held.)
         if (!server.Pause.Holds(writes)) context.Session.Unpark();
         return true;
+    }
+
+    /// <summary>Whether a command may change something; EXEC does what was queued does.</summary>
+    /// <param name="orPing">PING counts, too: those who ask how the server is are to know.</param>
+    private static bool IsWrite(ref CommandContext context, bool orPing = false)
+    {
+        var flags = context.Command.Flags;
+        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
+        return (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0
+            || (orPing && context.Command.Name == "PING");
     }
 
     private static bool IsForSubscribers(Command command) => command.Name is

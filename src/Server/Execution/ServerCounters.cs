@@ -70,6 +70,29 @@ internal sealed class ServerCounters(int commands)
         return sum;
     }
 
+    /// <summary>Calls of commands that write, those that failed left out, over all workers.</summary>
+    public long Writes(CommandTable commands)
+    {
+        long writes = 0;
+        foreach (var command in commands.All)
+        {
+            Add(command);
+            foreach (var subcommand in command.Subcommands) Add(subcommand);
+        }
+
+        return writes;
+
+        void Add(Command command)
+        {
+            if ((command.Flags & CommandFlags.Write) == 0) return;
+            foreach (var worker in All)
+            {
+                ref var counts = ref worker.ByCommand[command.Id];
+                writes += counts.Calls - counts.Failed;
+            }
+        }
+    }
+
     /// <summary>The counts of one command over all workers.</summary>
     public CommandCounts SumOf(Command command)
     {

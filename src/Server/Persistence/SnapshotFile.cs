@@ -18,11 +18,12 @@ internal sealed class SnapshotFile : IDisposable
     private bool _isPublished;
 
     /// <exception cref="IOException">It cannot be opened.</exception>
-    public SnapshotFile(string folder, string name)
+    /// <param name="temporary">How the name begins that it has until it is whole.</param>
+    public SnapshotFile(string folder, string name, string temporary = "temp")
     {
         _folder = folder;
         _path = Path.Combine(folder, name);
-        _temporary = Path.Combine(folder, $"temp-{Environment.ProcessId}.rdb");
+        _temporary = Path.Combine(folder, $"{temporary}-{Environment.ProcessId}.rdb");
         Stream = new FileStream(_temporary, FileMode.Create, FileAccess.Write, FileShare.Read, BufferBytes);
     }
 

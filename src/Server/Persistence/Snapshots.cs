@@ -1,7 +1,4 @@
 using System.Diagnostics;
-using System.Globalization;
-using Kv.Lua;
-using Kv.Server.Configuration;
 using Kv.Server.Execution;
 using Kv.Server.Scripting;
 using Kv.Storage;
@@ -9,14 +6,20 @@ using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Persistence;
 
-/// <summary>The snapshot of a server's data on disk: <c>dbfilename</c> in <c>dir</c>, an RDB file as Redis has
-/// it.</summary>
-/// <remarks>Threads: <see cref="Load"/> before there are clients; then whoever is alone with the store. The figures
-/// may be read by any.</remarks>
-internal sealed class Snapshots(KvServer server)
+/// <summary>The snapshots of a server's data on disk: <c>dbfilename</c> in <c>dir</c>, an RDB file as Redis has it, and
+/// others that are begun here.</summary>
+/// <remarks>One is written beside clients at a time. Threads: <see cref="Load"/> before there are clients; all else by
+/// any.</remarks>
+internal sealed class Snapshots(KvServer server) : IDisposable
 {
+    private const int TriesMax = 8;
+
+    private readonly Lock _lock = new();
+    private SnapshotJob? _job;
     private RdbFileWriter? _writer;
+    private bool _hasFailed, _isDisposed;
     private long _lastSaveSeconds = server.Started.ToUnixTimeSeconds(), _saves, _loaded, _expiredAtLoad;
+    private long _changesAtSave, _lastTookSeconds = -1;
 
     /// <summary>Unix seconds of the last snapshot that was written; of the start, if none was.</summary>
     // Volatile, as those below: one writes, any read, and nothing hangs on it.
@@ -31,8 +34,27 @@ internal sealed class Snapshots(KvServer server)
     /// <summary>Keys of it whose time had passed.</summary>
     public long ExpiredAtLoad => Volatile.Read(ref _expiredAtLoad);
 
-    /// <summary>Bytes of the snapshot that is being written; 0 while none is. Whoever reads it twice sees whether it
-    /// goes on.</summary>
+    /// <summary>What is being written beside clients; null: nothing.</summary>
+    public SnapshotJob? Job => Volatile.Read(ref _job);
+
+    /// <summary>Seconds that the last one beside clients took; -1: there was none.</summary>
+    public long LastTookSeconds => Volatile.Read(ref _lastTookSeconds);
+
+    /// <summary>Whether the last one beside clients could not be written.</summary>
+    public bool HasFailed => Volatile.Read(ref _hasFailed);
+
+    /// <summary>Calls of commands that write since what is in the file.</summary>
+    public long Changes
+    {
+        get
+        {
+            long now = server.Counters.Writes(server.OwnCommands), then = Volatile.Read(ref _changesAtSave);
+            return now >= then ? now - then : now;      // CONFIG RESETSTAT came between
+        }
+    }
+
+    /// <summary>Bytes of what is being written while all clients stand still; 0 while nothing is. Whoever reads it
+    /// twice sees whether it goes on.</summary>
     public long BytesWritten => Volatile.Read(ref _writer)?.Bytes ?? 0;
 
     private string FilePath => Path.Combine(Path.GetFullPath(server.Options.Dir), server.Options.DbFilename);
@@ -92,23 +114,99 @@ internal sealed class Snapshots(KvServer server)
         }
     }
 
+    /// <summary>Writes a snapshot where nobody else is there any more, or changes anything.</summary>
+    /// <returns>Null, or what went wrong: then the file of before is there as it was.</returns>
+    public string? SaveAtEnd()
+    {
+        using var guard = server.Store.Enter();
+        return Save(guard.Session);
+    }
+
+    /// <summary>Begins to write the snapshot beside clients.</summary>
+    /// <inheritdoc cref="TryBegin(StoreSession, SnapshotPurpose, string, Action?, Action{string?}?, out string?)"/>
+    public bool TryBegin(StoreSession session, out string? error) =>
+        TryBegin(session, SnapshotPurpose.File, FilePath, null, null, out error);
+
+    /// <summary>Begins to write a snapshot beside clients.</summary>
+    /// <param name="session">In its turn; it stops all others for the instant.</param>
+    /// <param name="path">The file, which appears whole.</param>
+    /// <param name="atInstant">Called while all others are stopped: what the file has is what there is then.</param>
+    /// <param name="done">Called at the end, from another thread: with null, or with what went wrong; then there is no
+    /// new file.</param>
+    /// <param name="error">What went wrong with the beginning.</param>
+    /// <returns>False: it has not begun, and nobody is called. Without an error: one is being written, or the others
+    /// could not be stopped just now.</returns>
+    public bool TryBegin(StoreSession session, SnapshotPurpose purpose, string path, Action? atInstant,
+        Action<string?>? done, out string? error)
+    {
+        error = null;
+        if (Job != null || !TryPause(session)) return false;
+        SnapshotJob job;
+        try
+        {
+            lock (_lock)
+            {
+                if (_job != null || _isDisposed) return false;
+                long changes = server.Counters.Writes(server.OwnCommands);
+                job = new SnapshotJob(server, path, purpose, (ended, exception) => End(ended, exception, changes, done));
+                Volatile.Write(ref _job, job);
+            }
+
+            atInstant?.Invoke();
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException
+            or OutOfMemoryException)
+        {
+            error = exception.Message;
+            NoteFailure(purpose, path, error);
+            return false;
+        }
+        finally
+        {
+            session.EndPause();
+        }
+
+        server.Data.LogInformation("Writing {File} beside clients: {Keys} keys", path, job.KeysAtInstant);
+        job.Start();
+        return true;
+    }
+
+    private static bool TryPause(StoreSession session)
+    {
+        // Each try waits some milliseconds for a session that is in a long turn. Ends: after TriesMax.
+        for (int tries = 0; tries < TriesMax; tries++)
+            if (session.Presence.TryPauseNow()) return true;
+        return false;
+    }
+
+    /// <summary>Ends what is being written beside clients before its end, and waits until it has ended.</summary>
+    public void Cancel()
+    {
+        var job = Job;
+        job?.Cancel();
+        job?.Join();
+    }
+
+    public void Dispose()
+    {
+        lock (_lock) _isDisposed = true;
+        Cancel();
+    }
+
     private string? Save(StoreSession session)
     {
-        long begin = Stopwatch.GetTimestamp();
+        long begin = Stopwatch.GetTimestamp(), changes = server.Counters.Writes(server.OwnCommands);
         string path = FilePath;
         try
         {
-            using var file = new SnapshotFile(Path.GetDirectoryName(path)!, Path.GetFileName(path));
+            using var file = new SnapshotFile(Path.GetDirectoryName(path)!, Path.GetFileName(path), "temp-save");
             using var writer = new RdbFileWriter(server.Store, file.Stream, server.Options.RdbCompression,
                 server.Options.RdbChecksum);
             Volatile.Write(ref _writer, writer);
-            Write(writer, session);
+            SnapshotHead.Write(writer, server, SnapshotPurpose.File);
+            WriteKeys(writer, session);
             file.Publish();
-            Volatile.Write(ref _lastSaveSeconds, server.Time.GetUtcNow().ToUnixTimeSeconds());
-            Interlocked.Increment(ref _saves);
-            server.Data.LogInformation(
-                "DB saved on disk: {Keys} keys, {Bytes} bytes in {File}, in {Seconds:F3} seconds", writer.Keys,
-                writer.Bytes, path, Stopwatch.GetElapsedTime(begin).TotalSeconds);
+            NoteSaved(path, writer.Keys.Keys, writer.Bytes, begin, changes);
             return null;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
@@ -123,23 +221,50 @@ internal sealed class Snapshots(KvServer server)
         }
     }
 
-    private void Write(RdbFileWriter writer, StoreSession session)
+    /// <summary>A snapshot beside clients has ended.</summary>
+    /// <param name="changes">What there was of changes in its instant.</param>
+    private void End(SnapshotJob job, Exception? exception, long changes, Action<string?>? done)
     {
-        int databases = server.Options.Databases;
+        if (job.Purpose == SnapshotPurpose.File)
+        {
+            Volatile.Write(ref _lastTookSeconds, (long)Stopwatch.GetElapsedTime(job.Begun).TotalSeconds);
+            if (exception == null) NoteSaved(job.Path, job.Keys, job.Bytes, job.Begun, changes);
+        }
+
+        if (exception is OperationCanceledException)
+            server.Data.LogWarning("Writing {File} was given up", job.Path);
+        else if (exception != null)
+            NoteFailure(job.Purpose, job.Path, exception.Message);
+        Volatile.Write(ref _job, null);
+        done?.Invoke(exception?.Message);
+    }
+
+    private void NoteSaved(string path, long keys, long bytes, long begin, long changes)
+    {
+        Volatile.Write(ref _lastSaveSeconds, server.Time.GetUtcNow().ToUnixTimeSeconds());
+        Volatile.Write(ref _changesAtSave, changes);
+        Volatile.Write(ref _hasFailed, false);
+        Interlocked.Increment(ref _saves);
+        server.Data.LogInformation("DB saved on disk: {Keys} keys, {Bytes} bytes in {File}, in {Seconds:F3} seconds",
+            keys, bytes, path, Stopwatch.GetElapsedTime(begin).TotalSeconds);
+    }
+
+    private void NoteFailure(SnapshotPurpose purpose, string path, string message)
+    {
+        if (purpose == SnapshotPurpose.File) Volatile.Write(ref _hasFailed, true);
+        server.Data.LogError("The snapshot {File} could not be written, the one of before is as it was: {Message}",
+            path, message);
+    }
+
+    private void WriteKeys(RdbFileWriter writer, StoreSession session)
+    {
         var store = server.Store;
-        writer.Begin(Enumerable.Range(0, databases).Any(number => store.CountWithFieldExpiry(number) > 0));
-        writer.WriteAux("redis-ver", ServerVersion.RedisVersion);
-        writer.WriteAux("redis-bits", "64");
-        writer.WriteAux("ctime", server.Time.GetUtcNow().ToUnixTimeSeconds().ToString(CultureInfo.InvariantCulture));
-        writer.WriteAux("used-mem", store.UsedBytes.ToString(CultureInfo.InvariantCulture));
-        writer.WriteAux("aof-base", "0");
-        foreach (var library in server.Scripts.Functions.All) writer.WriteLibrary(library.Code);
-        for (int number = 0; number < databases; number++)
+        for (int number = 0; number < server.Options.Databases; number++)
         {
             if (store.Count(number) == 0) continue;
             session.Select(number);
             writer.BeginDatabase(number, store.Count(number), store.CountWithExpiry(number));
-            var visit = new WriteKeys(writer, session, store);
+            var visit = new KeyVisit(writer.Keys, session, store);
             ulong cursor = 0;
             // Ends: the cursor comes round. Nobody adds keys, so none is visited twice.
             do cursor = session.Scan(cursor, ref visit);
@@ -163,7 +288,7 @@ internal sealed class Snapshots(KvServer server)
         }
     }
 
-    private readonly struct WriteKeys(RdbFileWriter writer, StoreSession session, Store store) : IRecordVisit
+    private readonly struct KeyVisit(RdbKeyWriter writer, StoreSession session, Store store) : IRecordVisit
     {
         private readonly bool _saysFrequency = store.CountsFrequency,
             _saysIdle = store.MaxMemoryPolicy is MaxMemoryPolicy.AllKeysLru or MaxMemoryPolicy.VolatileLru;

@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using Kv.Server.Persistence;
+
 namespace Kv.Server.Reports;
 
 /// <summary>Metrics of what is kept on disk.</summary>
@@ -13,19 +16,26 @@ internal static class PersistenceMetrics
         new("current_cow_size", MetricKind.Gauge, "No fork is made", r => 0),
         new("current_cow_size_age", MetricKind.Gauge, "No fork is made", r => 0),
         new("current_fork_perc", MetricKind.Gauge, "No fork is made", r => MetricValue.Fraction(0, 2)),
-        new("current_save_keys_processed", MetricKind.Gauge, "No snapshots beside clients yet", r => 0),
-        new("current_save_keys_total", MetricKind.Gauge, "No snapshots beside clients yet", r => 0),
-        new("rdb_changes_since_last_save", MetricKind.Gauge, "No snapshots beside clients yet", r => 0)
+        new("current_save_keys_processed", MetricKind.Gauge, "Keys of the snapshot that is being written, so far",
+            r => r.Server.Snapshots.Job?.Keys ?? 0),
+        new("current_save_keys_total", MetricKind.Gauge, "Keys that it will have",
+            r => r.Server.Snapshots.Job?.KeysAtInstant ?? 0),
+        new("rdb_changes_since_last_save", MetricKind.Gauge, "Calls of commands that write since the last snapshot",
+            r => r.Server.Snapshots.Changes)
             { Page = "redis_rdb_changes_since_last_save" },
-        new("rdb_bgsave_in_progress", MetricKind.Gauge, "No snapshots beside clients yet", r => 0)
+        new("rdb_bgsave_in_progress", MetricKind.Gauge, "Whether a snapshot is being written beside clients",
+            r => IsSaving(r) ? 1 : 0)
             { Page = "redis_rdb_bgsave_in_progress" },
         new("rdb_last_save_time", MetricKind.Gauge, "Unix seconds of the last snapshot, or of the start",
             r => r.Server.Snapshots.LastSaveSeconds) { Page = "redis_rdb_last_save_timestamp_seconds" },
-        new("rdb_last_bgsave_status", MetricKind.Fact, "No snapshots beside clients yet", r => "ok")
+        new("rdb_last_bgsave_status", MetricKind.Fact, "Whether the last snapshot beside clients could be written",
+            r => r.Server.Snapshots.HasFailed ? "err" : "ok")
             { Page = "redis_rdb_last_bgsave_status" },
-        new("rdb_last_bgsave_time_sec", MetricKind.Gauge, "No snapshots beside clients yet", r => -1)
+        new("rdb_last_bgsave_time_sec", MetricKind.Gauge, "Seconds that it took; -1: there was none",
+            r => r.Server.Snapshots.LastTookSeconds)
             { Page = "redis_rdb_last_bgsave_duration_sec" },
-        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "No snapshots beside clients yet", r => -1)
+        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "Seconds since the one that is being written began; -1: none",
+            r => IsSaving(r) ? (long)Stopwatch.GetElapsedTime(r.Server.Snapshots.Job?.Begun ?? 0).TotalSeconds : -1)
             { Page = "redis_rdb_current_bgsave_duration_sec" },
         new("rdb_saves", MetricKind.Counter, "Snapshots since the start", r => r.Server.Snapshots.Saves)
             { Page = "redis_rdb_saves_total" },
@@ -71,4 +81,7 @@ internal static class PersistenceMetrics
         new("module_fork_last_cow_size", MetricKind.Gauge, "No modules", r => 0)
             { Page = "redis_module_fork_last_cow_size" },
     ];
+
+    private static bool IsSaving(ServerReading report) =>
+        report.Server.Snapshots.Job?.Purpose == SnapshotPurpose.File;
 }

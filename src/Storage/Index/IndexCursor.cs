@@ -164,7 +164,8 @@ internal static unsafe class IndexCursor
         }
     }
 
-    private static ulong ReverseBits(ulong value)
+    /// <summary>The order in which a scan passes hashes: of their bits from the lowest on.</summary>
+    internal static ulong ReverseBits(ulong value)
     {
         value = ((value >> 1) & 0x5555555555555555) | ((value & 0x5555555555555555) << 1);
         value = ((value >> 2) & 0x3333333333333333) | ((value & 0x3333333333333333) << 2);

@@ -36,6 +36,7 @@ internal sealed unsafe class WatchTable : IDisposable
     private int _watched, _awaited;
     private int _heard;
     private IKeyTracker? _tracker;
+    private int _keepsValues;
     private KeyBeginnings? _told;
 
     public WatchTable(MemoryBudget budget, EpochTable epochs)
@@ -76,6 +77,20 @@ internal sealed unsafe class WatchTable : IDisposable
         }
     }
 
+    /// <summary>Whether somebody wants values as they are before they change (a snapshot). With it
+    /// <see cref="IsAny"/> is true.</summary>
+    /// <remarks>Set by one thread at a time.</remarks>
+    public bool KeepsValues
+    {
+        get => Volatile.Read(ref _keepsValues) != 0;
+        // Exchange, as for Heard.
+        set
+        {
+            int more = (value ? 1 : 0) - Interlocked.Exchange(ref _keepsValues, value ? 1 : 0);
+            if (more != 0) Interlocked.Add(ref *_counts, more);
+        }
+    }
+
     /// <summary>Whether somebody listens to any of these.</summary>
     public bool Hears(HeardNotes notes) => (Volatile.Read(ref _heard) & (int)notes) != 0;
 
@@ -109,7 +124,8 @@ internal sealed unsafe class WatchTable : IDisposable
     /// from what stays in the nearest cache.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Concerns(ulong hash) =>
-        Hears(HeardNotes.Changes) | Volatile.Read(ref _counts[LineInts + StripeOf(hash)]) != 0 | Tracked.MayHave(hash);
+        Hears(HeardNotes.Changes) | Volatile.Read(ref _counts[LineInts + StripeOf(hash)]) != 0 | Tracked.MayHave(hash)
+        | KeepsValues;
 
     /// <summary>Whether the tracker may want to know of a change of a key because of how that begins.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

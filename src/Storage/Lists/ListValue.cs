@@ -179,6 +179,7 @@ internal unsafe ref struct ListValue(HeldValue value)
         if (!IsPacked)
         {
             // Nobody reads a large one without the lock: noted afterwards.
+            _value.KeepForSnapshot();
             long all = Large.RemoveEqual(element, most, fromRight);
             if (all != 0) _value.BeginChange();
             return all;
@@ -200,6 +201,7 @@ internal unsafe ref struct ListValue(HeldValue value)
     public readonly long RemoveEqual(ReadOnlySpan<byte> element, long most, bool fromRight, ref int first,
         int leavesMost)
     {
+        _value.KeepForSnapshot();
         long removed = Large.RemoveEqual(element, most, fromRight, ref first, leavesMost);
         if (removed != 0) _value.BeginChange();
         return removed;

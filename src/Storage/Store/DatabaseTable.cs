@@ -186,6 +186,13 @@ internal sealed class DatabaseTable
         _expiredFieldsByDropped += database.ExpiredFields;
         _growthsByDropped += database.Index.Growth.Doublings;
         database.Segments.MarkDropped();
+        if (_store.Snapshot?.TryKeepDropped(database) != true) FreeDropped(database);
+    }
+
+    /// <summary>Frees a database that is in no table any more, once nobody can reach it.</summary>
+    public void FreeDropped(Database database)
+    {
+        Debug.Assert(database.IsDropped, "it is in no table");
         _store.Deferred.Defer(static (target, _) => ((Database)target!).Free(), database, 0, database.Segments.Bytes,
             isLong: true);
     }

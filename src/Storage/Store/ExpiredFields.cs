@@ -28,6 +28,7 @@ internal readonly ref struct ExpiredFields(HeldValue value)
         }
         else
         {
+            _value.KeepForSnapshot();
             removed = new FieldTable(_value.Region, in _value.Hash).RemoveExpired(_value.NowMs, bucketsMax, out more);
             if (removed != 0) _value.BeginChange(ChangeCause.Time);     // nobody reads a region without the lock
         }

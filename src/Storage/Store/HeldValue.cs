@@ -156,6 +156,9 @@ internal readonly unsafe ref struct HeldValue
     /// <param name="cause">None: it is no change to those who watch the key.</param>
     public void BeginChange(ChangeCause cause = ChangeCause.Command) => _changes.BeginChange(ref _held, cause);
 
+    /// <summary>For a change that <see cref="BeginChange"/> follows: a snapshot may want the value as it is.</summary>
+    public void KeepForSnapshot() => _changes.KeepValue(in _held);
+
     /// <summary>Tells those who listen of a change that those who watch the key are not told of, or of what kind a
     /// change is.</summary>
     public void Tell(KeyNote note)

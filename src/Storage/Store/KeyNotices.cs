@@ -20,11 +20,29 @@ internal sealed class KeyNotices(Store store, int slot)
     /// <summary>Is told what happens to keys here; null: the store's own is.</summary>
     public IKeyListener? Listener { get; set; }
 
-    /// <summary>Counts a change of a held key for those who watch it, and has those who wait for it looked
-    /// at.</summary>
+    /// <summary>Counts a change of a held key for those who watch it, and has those who wait for it looked at. Before
+    /// it is changed: a snapshot may want it as it is.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void CountChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command) =>
+    public void CountChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command)
+    {
+        KeepValue(held);
         _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, cause);
+    }
+
+    /// <summary>Lets a snapshot have a held key as it is, before it is changed.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public unsafe void KeepValue(in HeldRecord held)
+    {
+        if (_watches.KeepsValues)
+            store.Snapshot?.BeforeChange(slot, held.Database, held.Hash, held.Record, held.Word);
+    }
+
+    /// <summary>Lets a snapshot know that a key was absent, before it is published.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void KeepAbsent(Database database, ulong hash)
+    {
+        if (_watches.KeepsValues) store.Snapshot?.BeforeInsert(database, hash);
+    }
 
     /// <summary>Counts a change of a key that nobody can wait for: of one that has, or had, a string.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -46,9 +64,11 @@ internal sealed class KeyNotices(Store store, int slot)
     /// <summary>Tells everybody that the string of a key is about to be overwritten where it is. The key is let go of
     /// without <see cref="Settle"/>.</summary>
     /// <param name="number">The number of its database.</param>
+    /// <param name="word">Of the record, which is locked.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void NoteOverwrite(Database database, int number, in Key key)
+    public unsafe void NoteOverwrite(Database database, int number, in Key key, byte* record, ulong word)
     {
+        if (_watches.KeepsValues) store.Snapshot?.BeforeChange(slot, database, key.Hash, record, word);
         CountChange(database, key);
         if (ListenerTo(HeardNotes.Changes) is not { } listener) return;
         listener.Hear(KeyNote.Changed, number, key.Bytes);

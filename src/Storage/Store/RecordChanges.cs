@@ -131,6 +131,7 @@ internal sealed unsafe class RecordChanges
 
         word = RecordWord.WithHeat(word, HeatOfNew(database, key));
         Record.WriteWord(record, word);     // unlocked: whoever finds it may use it; release before it is published
+        if (_watches.IsAny) _notices.KeepAbsent(database, key.Hash);
         return Publish(database, key, record, word, next.ExpiryMs, out again);
     }
 
@@ -433,9 +434,22 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
         if (cause != ChangeCause.None) NoteChange(held, cause);
-        else if (_watches.IsAny) _notices.Tell(KeyNote.Altered, held);
+        else
+        {
+            KeepValue(held);
+            if (_watches.IsAny) _notices.Tell(KeyNote.Altered, held);
+        }
+
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
+    }
+
+    /// <summary>Lets a snapshot have the value of a held key as it is. Before it changes, where
+    /// <see cref="BeginChange"/> follows the change.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void KeepValue(in HeldRecord held)
+    {
+        if (_watches.IsAny) _notices.KeepValue(held);
     }
 
     /// <summary>Tells those who watch the key or wait for it. Before anybody can see the change: under the

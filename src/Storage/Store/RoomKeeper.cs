@@ -127,8 +127,8 @@ internal sealed class RoomKeeper(Store store)
     /// <summary>Whether a writer may go on.</summary>
     public StoreRoom Ask()
     {
-        if (!store.Budget.IsOver) return StoreRoom.Free;
-        if (IsFull()) return StoreRoom.Full;
+        if (!store.IsOverBudget) return StoreRoom.Free;
+        if (store.Budget.IsOver && IsFull()) return StoreRoom.Full;
         Volatile.Write(ref _askedAt, Stopwatch.GetTimestamp());
         // Exchange: of who asks and who decides one is later. Who waits asks once more when he can be found, see
         // AfterRound.

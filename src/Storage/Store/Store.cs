@@ -31,6 +31,7 @@ public sealed class Store : IDisposable
     private readonly KeyHash _hash = KeyHash.Create();
     private long _helpedAt, _reclaimedSegments;
     private EvictionRule _eviction = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
+    private StoreSnapshot? _snapshot;
     private bool _disposed;
 
     /// <summary>Makes an empty store.</summary>
@@ -166,7 +167,11 @@ public sealed class Store : IDisposable
 
     /// <summary>True when more is used than allowed: writers are to wait or to be refused
     /// (<see cref="AskRoom"/>).</summary>
-    public bool IsOverBudget => Budget.IsOver;
+    /// <remarks>Likewise while a snapshot has kept more than it should, which is about to be on the disk.</remarks>
+    public bool IsOverBudget => Budget.IsOver || IsSnapshotBehind;
+
+    /// <summary>Whether writers are to wait until what they have kept for a snapshot is on the disk.</summary>
+    internal bool IsSnapshotBehind => Snapshot is { IsBehind: true };
 
     /// <summary>True when more is used than even what cannot wait may use: a transaction or a script that has begun,
     /// while keys are evicted for it.</summary>
@@ -193,6 +198,19 @@ public sealed class Store : IDisposable
     public bool WaitForRoom(TimeSpan timeout) => Room.Wait(timeout);
 
     internal RoomKeeper Room { get; }
+
+    /// <summary>The snapshot that is being made; null: none.</summary>
+    /// <remarks>Begun while all sessions but the setter's stand still, ended by who has made it.</remarks>
+    // Volatile: a writer that finds it ended, or not ended yet, keeps a key or does not; either is right then.
+    internal StoreSnapshot? Snapshot
+    {
+        get => Volatile.Read(ref _snapshot);
+        set
+        {
+            Volatile.Write(ref _snapshot, value);
+            Watches.KeepsValues = value != null;
+        }
+    }
 
     /// <summary>Whether it is seen to in the background.</summary>
     internal bool HasThread => _thread != null;

@@ -440,7 +440,7 @@ public sealed unsafe class StoreSession : IDisposable
     {
         var key = new Key(Record.KeyOf(record, word), hash);
         Debug.Assert(hash == _hash.Of(key.Bytes), "the hash is the key's: who is told goes by it");
-        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, key);
+        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, key, record, word);
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares

@@ -89,6 +89,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         where TBudget : struct, IStepBudget
     {
         // Nobody reads a stream without the lock: noted afterwards.
+        _value.KeepForSnapshot();
         long before = removed;
         bool isDone = false;
         // Ends: each round removes some, or is the last.

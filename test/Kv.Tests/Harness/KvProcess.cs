@@ -31,7 +31,7 @@ public sealed class KvProcess : ServerProgram
         {
             int port = FreePort();
             var server = new KvProcess(new IPEndPoint(IPAddress.Loopback, port),
-                ["--port", port.ToString(), .. options], variables);
+                ["--port", port.ToString(), .. NoSave(options), .. options], variables);
             if (server.WaitUntilReady()) return server;
             string log = server.Log;
             server.Dispose();
@@ -41,5 +41,9 @@ public sealed class KvProcess : ServerProgram
 
     /// <summary>Starts it without waiting, for tests of the start itself.</summary>
     public static KvProcess StartOn(int port, params string[] options) =>
-        new(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. options]);
+        new(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. NoSave(options), .. options]);
+
+    /// <summary>Where a test does not say when snapshots are written, none is: it would lie where the next program
+    /// looks for one.</summary>
+    internal static string[] NoSave(string[] options) => options.Contains("--save") ? [] : ["--save", ""];
 }

@@ -7,7 +7,8 @@ namespace Kv.Tests.Harness;
 /// <param name="limits">What bash is told before: "ulimit -n 256".</param>
 /// <param name="options">The server's own.</param>
 public sealed class LimitedKv(int port, string limits, params string[] options) : ServerProgram("/bin/bash",
-    ["-c", $"{limits}; exec \"{KvProcess.Program}\" --port {port} \"$@\"", "kv-server", .. options],
+    ["-c", $"{limits}; exec \"{KvProcess.Program}\" --port {port} \"$@\"", "kv-server", .. KvProcess.NoSave(options),
+        .. options],
     new IPEndPoint(IPAddress.Loopback, port))
 {
     public override string Name => $"kv-server after {limits}";

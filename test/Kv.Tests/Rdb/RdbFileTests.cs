@@ -127,7 +127,7 @@ public class RdbFileTests
         public RdbFileWriter Writer;
 
         public readonly void Visit(ReadOnlySpan<byte> key, in ValueView value) =>
-            Writer.Write(key, value, new RdbUse(5, 100));
+            Writer.Keys.Write(key, value, new RdbUse(5, 100));
     }
 
     private sealed class Sink : IRdbSink

@@ -218,7 +218,8 @@ internal static class ServerCommands
             context.Fail(context.Server.Scripts.BusyReply);
             return;
         }
-        if (save && !TrySaveForGood(ref context, force)) return;
+        if ((save || (!noSave && context.Server.SaveSchedule.HasPoints)) && !TrySaveForGood(ref context, force)) return;
+        context.Server.SavesAtEnd = false;
         // No reply: the connection ends with the server, and nothing behind this is run.
         context.Session.CloseAfterReply = true;
         context.Server.RequestStop();
@@ -230,6 +231,7 @@ internal static class ServerCommands
     private static bool TrySaveForGood(ref CommandContext context, bool force)
     {
         context.Server.Pause.Begin(long.MaxValue, writesOnly: true);
+        context.Server.Snapshots.Cancel();
         if (context.Server.Snapshots.TrySave(ref context, out string? error) && (error == null || force)) return true;
         context.Server.Pause.End();
         if (error != null) context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);

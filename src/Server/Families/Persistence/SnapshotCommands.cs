@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Execution;
+using Kv.Server.Persistence;
 
 namespace Kv.Server.Families;
 
@@ -8,6 +9,13 @@ internal static class SnapshotCommands
 {
     internal static readonly Command[] Table =
     [
+        new("BGSAVE", arity: -1, BgSave)
+        {
+            Usage = "[SCHEDULE]",
+            Summary = "Begins to write a snapshot of all databases to disk, beside all clients.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.NoAsyncLoading,
+        },
         new("LASTSAVE", arity: 1, LastSave)
         {
             Summary = "Returns the second of Unix time at which a snapshot was last written; that of the start, if "
@@ -26,6 +34,44 @@ internal static class SnapshotCommands
         },
     ];
 
+    private static void BgSave(ref CommandContext context)
+    {
+        bool schedules = context.Args.Remaining > 0;
+        if (schedules && !context.Args.TryKeyword("SCHEDULE"u8)) context.Args.SyntaxError();
+        if (!context.Args.Finish(context.Reply)) return;
+        var server = context.Server;
+        var job = server.Snapshots.Job;
+        if (job?.Purpose == SnapshotPurpose.File)
+        {
+            context.Fail("ERR Background save already in progress"u8);
+        }
+        // What a transaction has done so far is no instant: it is written after that.
+        else if (context.InTransaction || (job != null && schedules))
+        {
+            server.SaveSchedule.Ask();
+            context.Reply.WriteSimple("Background saving scheduled"u8);
+        }
+        else if (job != null)
+        {
+            context.Fail("ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in "u8
+                + "order to schedule a BGSAVE whenever possible."u8);
+        }
+        else if (server.Snapshots.TryBegin(context.Store, out string? error))
+        {
+            context.Reply.WriteSimple("Background saving started"u8);
+        }
+        else if (error != null)
+        {
+            context.Fail([.. "ERR "u8, .. Encoding.UTF8.GetBytes(error)]);
+        }
+        else
+        {
+            // Somebody is in a long turn, or wants the same.
+            server.SaveSchedule.Ask();
+            context.Reply.WriteSimple("Background saving scheduled"u8);
+        }
+    }
+
     private static void LastSave(ref CommandContext context)
     {
         if (context.Args.Finish(context.Reply)) context.Reply.WriteInteger(context.Server.Snapshots.LastSaveSeconds);
@@ -33,7 +79,14 @@ internal static class SnapshotCommands
 
     private static void Save(ref CommandContext context)
     {
-        if (!context.Args.Finish(context.Reply) || !context.Server.Snapshots.TrySave(ref context, out string? error))
+        if (!context.Args.Finish(context.Reply)) return;
+        if (context.Server.Snapshots.Job?.Purpose == SnapshotPurpose.File)
+        {
+            context.Fail("ERR Background save already in progress"u8);
+            return;
+        }
+
+        if (!context.Server.Snapshots.TrySave(ref context, out string? error))
             return;
         if (error == null) context.Reply.WriteOk();
         else context.Fail([.. "ERR "u8, .. Encoding.UTF8.GetBytes(error)]);

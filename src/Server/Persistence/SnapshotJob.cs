@@ -1,0 +1,92 @@
+using System.Diagnostics;
+using Kv.Storage;
+
+namespace Kv.Server.Persistence;
+
+/// <summary>A snapshot that is being written while clients go on.</summary>
+/// <remarks>Threads: made in its instant, by who has stopped all others; written by a thread of its own; the figures
+/// may be read, and it may be cancelled, by any.</remarks>
+internal sealed class SnapshotJob
+{
+    private readonly KvServer _server;
+    private readonly SnapshotFile _file;
+    private readonly RdbFileWriter _writer;
+    private readonly RdbSnapshot _snapshot;
+    private readonly Thread _thread;
+
+    /// <summary>Begins it: this is its instant.</summary>
+    /// <param name="ended">Called at its end, on its thread: with null, or with what went wrong; then there is no new
+    /// file.</param>
+    /// <exception cref="IOException">The file cannot be opened, or written to.</exception>
+    public SnapshotJob(KvServer server, string path, SnapshotPurpose purpose, Action<SnapshotJob, Exception?> ended)
+    {
+        (_server, Path, Purpose) = (server, path, purpose);
+        Begun = Stopwatch.GetTimestamp();
+        _file = new SnapshotFile(System.IO.Path.GetDirectoryName(path)!, System.IO.Path.GetFileName(path));
+        try
+        {
+            _writer = new RdbFileWriter(server.Store, _file.Stream, server.Options.RdbCompression,
+                server.Options.RdbChecksum);
+            SnapshotHead.Write(_writer, server, purpose);
+            _snapshot = new RdbSnapshot(server.Store, _writer, server.Options.RdbCompression,
+                server.Time.GetUtcNow().ToUnixTimeMilliseconds());
+        }
+        catch
+        {
+            _writer?.Dispose();
+            _file.Dispose();
+            throw;
+        }
+
+        _thread = new Thread(() => ended(this, Write())) { IsBackground = true, Name = "kv-snapshot" };
+    }
+
+    public string Path { get; }
+
+    public SnapshotPurpose Purpose { get; }
+
+    /// <summary>When it began, in ticks of the stopwatch.</summary>
+    public long Begun { get; }
+
+    /// <summary>Bytes of the file so far.</summary>
+    public long Bytes => _writer.Bytes;
+
+    public long Keys => _snapshot.Keys;
+
+    public long KeysAtInstant => _snapshot.KeysAtInstant;
+
+    /// <summary>The most that was kept in memory for it.</summary>
+    public long HeldBytesPeak => _snapshot.HeldBytesPeak;
+
+    /// <summary>Has it written. Once.</summary>
+    public void Start() => _thread.Start();
+
+    /// <summary>Ends it before its end, soon.</summary>
+    public void Cancel() => _snapshot.Cancel();
+
+    /// <summary>Waits until it has ended. Not in a turn of a session.</summary>
+    public void Join() => _thread.Join();
+
+    private Exception? Write()
+    {
+        try
+        {
+            using (_file)
+            using (_writer)
+            {
+                using (_snapshot)
+                using (var session = _server.Store.CreateSession())
+                    _snapshot.Run(session);
+                _writer.End();
+                _file.Publish();
+            }
+
+            return null;
+        }
+        catch (Exception exception)
+        {
+            // Whatever it is: a snapshot that fails is no reason for the server to end.
+            return exception;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+namespace Kv.Storage;
+
+/// <summary>Writes a snapshot of a store into an RDB file, while others go on.</summary>
+/// <remarks>
+/// What is kept waits in memory, a chunk a session, so that nobody waits for the disk with a key locked; the walk moves
+/// it to the file between its turns.
+/// Threads: <see cref="Run"/> and the constructor one, keys are kept by any.
+/// </remarks>
+internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
+{
+    /// <summary>While more waits for the file, writers are to wait.</summary>
+    private const long HeldBytesMax = 32L << 20;
+
+    private readonly Store _store;
+    private readonly RdbFileWriter _file;
+    private readonly bool _compresses, _saysFrequency, _saysIdle;
+    private readonly SnapshotChunk?[] _chunks;
+    private readonly StoreSnapshot _snapshot;
+    private readonly long _nowSeconds;
+    private long _held, _heldPeak;
+
+    /// <summary>Begins one: this is its instant. All others are stopped.</summary>
+    /// <param name="file">Its head has been written. The caller's, who ends it.</param>
+    public RdbSnapshot(Store store, RdbFileWriter file, bool compresses, long nowMs)
+    {
+        (_store, _file, _compresses) = (store, file, compresses);
+        _saysFrequency = store.CountsFrequency;
+        _saysIdle = store.MaxMemoryPolicy is MaxMemoryPolicy.AllKeysLru or MaxMemoryPolicy.VolatileLru;
+        _nowSeconds = nowMs / 1000;
+        _chunks = new SnapshotChunk?[store.Options.SessionsMax];
+        _snapshot = new StoreSnapshot(store, this);
+        foreach (var part in _snapshot.Parts) KeysAtInstant += part.Keys.All;
+    }
+
+    /// <summary>Keys that there were.</summary>
+    public long KeysAtInstant { get; }
+
+    /// <summary>Keys in the file, or about to be. From any thread: about.</summary>
+    public long Keys
+    {
+        get
+        {
+            long keys = _file.Keys.Keys;
+            foreach (var chunk in _chunks) keys += chunk?.Keys ?? 0;
+            return keys;
+        }
+    }
+
+    /// <summary>Bytes that wait for the file.</summary>
+    public long HeldBytes => Volatile.Read(ref _held);
+
+    /// <inheritdoc/>
+    public bool IsBehind => HeldBytes > HeldBytesMax;
+
+    /// <summary>The most that have, as seen between turns of the walk.</summary>
+    public long HeldBytesPeak => Volatile.Read(ref _heldPeak);
+
+    /// <summary>Ends it before its end. From any thread.</summary>
+    public void Cancel() => _snapshot.Fail(new OperationCanceledException("It was cancelled."));
+
+    /// <summary>Writes all keys.</summary>
+    /// <param name="session">The walk's own, offline.</param>
+    /// <exception cref="IOException">The file does not take them.</exception>
+    /// <exception cref="OutOfMemoryException">The system has no memory.</exception>
+    /// <exception cref="OperationCanceledException">Somebody cancelled it.</exception>
+    public void Run(StoreSession session)
+    {
+        foreach (var part in _snapshot.Parts)
+        {
+            _file.BeginDatabase(part.Number, part.Keys.All, part.Keys.Expiring);
+            if (!_snapshot.Walk(part, session, MoveChunks)) break;
+        }
+
+        MoveChunks();
+        if (_snapshot.Failure is { } failure)
+            System.Runtime.ExceptionServices.ExceptionDispatchInfo.Throw(failure);
+    }
+
+    /// <inheritdoc/>
+    public unsafe void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value)
+    {
+        var use = new RdbUse(_saysFrequency ? value.Frequency : null, !_saysIdle ? null
+            : Math.Max(0, _nowSeconds - _store.Log.InfoOf(value.RecordStart)->LastWriteSeconds));
+        // The slot's session is the only one to make it; the walk sees it later.
+        var chunk = Volatile.Read(ref _chunks[slot]);
+        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = new SnapshotChunk(_store, _compresses));
+        long grown = chunk.Add(database, key, value, use);
+        if (grown != 0) Interlocked.Add(ref _held, grown);
+    }
+
+    /// <summary>Ends it: nothing is kept any more.</summary>
+    public void Dispose()
+    {
+        _snapshot.Dispose();
+        // A session that was keeping a key when it ended is done with that before its epoch passes.
+        _store.Deferred.Defer(static (chunks, _) =>
+        {
+            foreach (var chunk in (SnapshotChunk?[])chunks!) chunk?.Dispose();
+        }, _chunks, 0, HeldBytes);
+    }
+
+    private void MoveChunks()
+    {
+        if (HeldBytes > _heldPeak) Volatile.Write(ref _heldPeak, HeldBytes);
+        for (int i = 0; i < _chunks.Length; i++)
+            if (Volatile.Read(ref _chunks[i]) is { } chunk) Interlocked.Add(ref _held, -chunk.MoveTo(_file));
+    }
+}

@@ -1,0 +1,20 @@
+namespace Kv.Storage;
+
+/// <summary>Takes in keys as they were at the instant of a snapshot.</summary>
+/// <remarks>
+/// Called with the key's record locked, by the thread that walks the keys, and by whoever is about to change one: it
+/// does not wait for anybody, and throws nothing but <see cref="OutOfMemoryException"/> and
+/// <see cref="IOException"/>, which end the snapshot and not the caller's work.
+/// </remarks>
+internal interface ISnapshotSink
+{
+    /// <summary>Whether so much waits in memory that writers should wait. From any thread.</summary>
+    bool IsBehind { get; }
+
+    /// <summary>Takes in a key. Each key comes once.</summary>
+    /// <param name="slot">Of the session that calls: one thread at a time.</param>
+    /// <param name="database">The number of its database at the instant.</param>
+    /// <param name="key">Valid during the call.</param>
+    /// <param name="value">As it was at the instant.</param>
+    void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value);
+}

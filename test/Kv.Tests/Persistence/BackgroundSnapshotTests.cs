@@ -1,0 +1,257 @@
+using Kv.Server.Execution;
+using Kv.Server.Families;
+using Kv.Tests.Differential;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Persistence;
+
+/// <summary>BGSAVE: what the file has is what there was at its instant, whatever is changed while it is
+/// written.</summary>
+public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposable
+{
+    /// <summary>Commands that write and do not wait.</summary>
+    private static readonly string[] Writing = [.. AllCommands.Table.All
+        .Where(command => (command.Flags & (CommandFlags.Write | CommandFlags.Blocking)) == CommandFlags.Write)
+        .Select(command => command.Name).Where(CommandGenerators.All.ContainsKey)];
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-bgsave-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void The_file_has_what_there_was_at_the_instant_whatever_is_written_meanwhile(string transport)
+    {
+        ulong seed = Seed.Value;
+        output.WriteLine($"KV_SEED={seed}");
+        for (int round = 0; round < 4; round++)
+        {
+            string digest;
+            using (var kv = Start("--transport", transport, "--worker-threads", "2"))
+            using (var client = kv.Connect())
+            {
+                var random = new Random((int)seed + round);
+                DataOfAllTypes.Fill(client, random);
+                foreach (int keys in Enumerable.Range(0, 20))
+                {
+                    client.Ok("DEBUG POPULATE 2000 p" + keys + " 30");
+                }
+
+                // What random commands leave, too.
+                Flood(client, new Gen(random), 2000, "FLUSHALL", "FLUSHDB");
+                digest = client.Ok("DEBUG DIGEST").String;
+                long before = client.Ok("LASTSAVE").Integer;
+                Assert.InRange(before, 1, long.MaxValue);
+                Assert.Equal("Background saving started", client.Ok("BGSAVE").String);
+                ChangeEverything(client, random, round);
+                Flood(client, new Gen(random), 3000);
+                AwaitSave(client);
+                Assert.Equal("1", client.Info("rdb_saves"));
+                client.Ok("DEBUG INTEGRITY");
+            }
+
+            using var next = Start();
+            using var again = next.Connect();
+            Assert.Equal(digest, again.Ok("DEBUG DIGEST").String);
+            again.Ok("DEBUG INTEGRITY");
+        }
+    }
+
+    [Fact]
+    public void Sums_of_transfers_hold_in_every_snapshot()
+    {
+        const int accounts = 20_000, clients = 3;
+        using var kv = Start("--worker-threads", "2");
+        using var client = kv.Connect();
+        for (int i = 0; i < accounts; i++) client.Send($"SET account:{i} 100");
+        for (int i = 0; i < accounts; i++) client.Read();
+        bool isOver = false;
+        var movers = Enumerable.Range(0, clients).Select(number => Task.Run(() =>
+        {
+            using var mover = kv.Connect();
+            var random = new Random(number);
+            while (!Volatile.Read(ref isOver))
+            {
+                for (int i = 0; i < 20; i++)
+                {
+                    int sum = random.Next(10);
+                    mover.Send($"MULTI");
+                    mover.Send($"DECRBY account:{random.Next(accounts)} {sum}");
+                    mover.Send($"INCRBY account:{random.Next(accounts)} {sum}");
+                    mover.Send("EXEC");
+                }
+
+                for (int i = 0; i < 80; i++) mover.Read();
+            }
+        })).ToArray();
+        try
+        {
+            for (int round = 0; round < 5; round++)
+            {
+                AwaitSave(client);
+                Assert.Equal("Background saving started", client.Ok("BGSAVE").String);
+                AwaitSave(client);
+                using var next = Start();
+                using var reader = next.Connect();
+                long sum = 0;
+                for (int i = 0; i < accounts; i++) reader.Send($"GET account:{i}");
+                for (int i = 0; i < accounts; i++) sum += long.Parse(reader.Read().String);
+                Assert.Equal(accounts * 100L, sum);
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref isOver, true);
+        }
+
+        Task.WaitAll(movers);
+        client.Ok("DEBUG INTEGRITY");
+    }
+
+    [Fact]
+    public void What_is_flushed_while_it_is_written_is_in_the_file_and_freed_afterwards()
+    {
+        string digest;
+        using (var kv = Start())
+        using (var client = kv.Connect())
+        {
+            client.Ok("DEBUG POPULATE 100000 k 100");
+            client.Ok("SELECT 5");
+            DataOfAllTypes.Fill(client, Seed.NewRandom());
+            digest = client.Ok("DEBUG DIGEST").String;
+            client.Ok("BGSAVE");
+            client.Ok("FLUSHALL");
+            client.Ok("SET after 1");
+            AwaitSave(client);
+            Assert.Equal(1, client.Ok("DBSIZE").Integer);
+            client.Ok("DEBUG INTEGRITY");
+            Eventually.Holds(() => long.Parse(client.Info("used_memory")) < 30_000_000, () => "it has come to nothing");
+        }
+
+        using var next = Start();
+        using var again = next.Connect();
+        Assert.Equal(digest, again.Ok("DEBUG DIGEST").String);
+    }
+
+    [Fact]
+    public void A_folder_that_cannot_be_written_to_refuses_writes_until_a_snapshot_succeeds()
+    {
+        string folder = Path.Combine(_directory, "gone");
+        Directory.CreateDirectory(folder);
+        using var kv = KvProcess.Start("--dir", folder, "--save", "3600 1");
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        Directory.Delete(folder, recursive: true);
+        Assert.True(client.Command("BGSAVE").IsError);
+        Assert.Equal("err", client.Info("rdb_last_bgsave_status"));
+        Assert.StartsWith("MISCONF", client.Command("SET k w").String, StringComparison.Ordinal);
+        Assert.StartsWith("MISCONF", client.Command("PING").String, StringComparison.Ordinal);
+        Assert.Equal("v", client.Ok("GET k").String);
+        Directory.CreateDirectory(folder);
+        client.Ok("BGSAVE");
+        AwaitSave(client);
+        client.Ok("SET k w");
+        Assert.Equal("ok", client.Info("rdb_last_bgsave_status"));
+    }
+
+    [Fact]
+    public void A_save_point_begins_a_snapshot_and_the_end_of_the_process_saves_too()
+    {
+        using (var kv = KvProcess.Start("--dir", _directory, "--save", "1 3"))
+        using (var client = kv.Connect())
+        {
+            client.Ok("SET a 1");
+            client.Ok("SET b 1");
+            client.Ok("SET c 1");
+            Eventually.Holds(() => client.Info("rdb_saves") == "1", () => "it has come to nothing");
+            Eventually.Holds(() => client.Info("rdb_changes_since_last_save") == "0", () => "it has come to nothing");
+            client.Ok("SET last 1");
+            Assert.Equal("1", client.Info("rdb_changes_since_last_save"));
+            kv.Signal("TERM");
+            Assert.Equal(0, kv.WaitForExit());
+        }
+
+        using var next = Start();
+        using var again = next.Connect();
+        Assert.Equal(4, again.Ok("EXISTS a b c last").Integer);
+    }
+
+    [Fact]
+    public void BGSAVE_answers_as_the_reference_does()
+    {
+        using var kv = Start();
+        using var client = kv.Connect();
+        Assert.StartsWith("ERR syntax error", client.Command("BGSAVE x").String, StringComparison.Ordinal);
+        client.Ok("MULTI");
+        client.Ok("BGSAVE");
+        Assert.Equal("Background saving scheduled", client.Ok("EXEC").Items![0].String);
+        Eventually.Holds(() => client.Info("rdb_saves") == "1", () => "it has come to nothing");
+        Assert.Equal("0", client.Info("rdb_bgsave_in_progress"));
+        Assert.InRange(long.Parse(client.Info("rdb_last_bgsave_time_sec")), 0, 1000);
+    }
+
+    private KvProcess Start(params string[] options) => KvProcess.Start(["--dir", _directory, .. options]);
+
+    private static void AwaitSave(RespClient client) =>
+        Eventually.Holds(() => client.Info("rdb_bgsave_in_progress") == "0", () => "it has come to nothing");
+
+    /// <summary>Random commands, whatever they answer.</summary>
+    private static void Flood(RespClient client, Gen gen, int count, params string[] but)
+    {
+        string[] names = [.. Writing.Except(but)];
+        for (int i = 0; i < count; i += 50)
+        {
+            int sent = 0;
+            for (int j = 0; j < 50; j++)
+            {
+                foreach (var words in CommandGenerators.Next(gen, gen.Pick(names)))
+                {
+                    client.Send(RespText.Encode(words));
+                    sent++;
+                }
+            }
+
+            for (int j = 0; j < sent; j++) client.Read();
+        }
+    }
+
+    /// <summary>Changes, moves or removes every key there is, of all types, and adds others.</summary>
+    private static void ChangeEverything(RespClient client, Random random, int round)
+    {
+        foreach (int database in (int[])[0, 9])
+        {
+            client.Ok($"SELECT {database}");
+            string[] keys = [.. client.Ok("KEYS *").Items!.Select(item => item.String)];
+            random.Shuffle(keys);
+            foreach (string[] some in keys.Chunk(200))
+            {
+                foreach (string key in some) client.Command(Change(client, key, random));
+            }
+        }
+
+        if (round % 2 == 1) client.Ok("SWAPDB 0 9");
+        client.Ok("SELECT 0");
+    }
+
+    private static byte[][] Change(RespClient client, string key, Random random)
+    {
+        string type = random.Next(4) == 0 ? "none" : client.Command("TYPE"u8.ToArray(), RespText.Bytes(key)).String;
+        string[] words = type switch
+        {
+            "string" => random.Next(2) == 0 ? ["SETRANGE", key, "3", "changed"] : ["SET", key, "changed"],
+            "list" => random.Next(2) == 0 ? ["RPUSH", key, "more"] : ["LTRIM", key, "1", "-2"],
+            "hash" => ["HSET", key, "more", "field"],
+            "set" => random.Next(2) == 0 ? ["SADD", key, "more"] : ["SPOP", key],
+            "zset" => ["ZADD", key, "5", "more"],
+            "stream" => random.Next(2) == 0 ? ["XADD", key, "*", "a", "b"] : ["XTRIM", key, "MAXLEN", "1"],
+            _ => random.Next(3) switch
+            {
+                0 => ["DEL", key],
+                1 => ["RENAME", key, "renamed:" + key],
+                _ => ["PEXPIRE", key, "1"],
+            },
+        };
+        return [.. words.Select(RespText.Bytes)];
+    }
+}

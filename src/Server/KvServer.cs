@@ -12,6 +12,7 @@ using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.Notifications;
 using Kv.Server.Persistence;
+using Kv.Server.Persistence.Aof;
 using Kv.Server.PubSub;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
@@ -89,6 +90,7 @@ public sealed class KvServer : IAsyncDisposable
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
         Snapshots = new Snapshots(this);
+        Aof = new AppendOnlyFile(this);
         SaveSchedule = new SaveSchedule(this);
         Snapshots = new Snapshots(this);
         SaveSchedule = new SaveSchedule(this);
@@ -139,7 +141,7 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server.BeginTls();
-            if (copy.LoadsAtStart) server.Snapshots.Load();
+            if (copy.LoadsAtStart) server.Aof.Start();
             server.SaveSchedule.Follow(server.Options);
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
@@ -227,8 +229,11 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>The error for commands that write, since what they change could not be kept on disk; null: they
     /// run.</summary>
-    internal byte[]? WritesRefused => Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
-        ? Errors.SnapshotFails : null;
+    internal byte[]? WritesRefused => Aof.Refusal ?? (Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
+        ? Errors.SnapshotFails : null);
+
+    /// <summary>What is written of all changes.</summary>
+    internal AppendOnlyFile Aof { get; }
 
     /// <summary>When snapshots are begun without a command.</summary>
     internal SaveSchedule SaveSchedule { get; }
@@ -495,6 +500,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         SaveSchedule.Dispose();
+        Aof.Dispose();
         Snapshots.Dispose();
         // Last of what listens: until here it says that the server stops.
         if (_metricsPort != null) await _metricsPort.StopAsync().ConfigureAwait(false);

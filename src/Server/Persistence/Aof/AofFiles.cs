@@ -209,7 +209,8 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
         Volatile.Write(ref _manifest, manifest);
     }
 
-    private void TryDelete(string path)
+    /// <summary>Deletes a file that nobody needs; if it stays, that is no harm.</summary>
+    public void TryDelete(string path)
     {
         try
         {

@@ -39,16 +39,17 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     public long Bytes { get; private set; }
 
     /// <summary>Loads all files.</summary>
+    /// <param name="session">In its turn; nobody else uses the store.</param>
     /// <returns>The end of the last increment; null if there is none, or it cannot be gone on with.</returns>
     /// <exception cref="AofException">Something is damaged, or cannot be taken: nothing may be served.</exception>
-    public AofEnd? Load()
+    public AofEnd? Load(StoreSession session)
     {
         _lastLine = Stopwatch.GetTimestamp();
         server.IsReplaying = true;
         try
         {
             using var window = new ReplayWindow(server);
-            return Load(window);
+            return Load(window, session);
         }
         finally
         {
@@ -56,7 +57,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         }
     }
 
-    private AofEnd? Load(ReplayWindow window)
+    private AofEnd? Load(ReplayWindow window, StoreSession session)
     {
         AofEnd? end = null;
         var list = files.Manifest.Files.ToList();
@@ -65,7 +66,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
             string path = files.PathOf(file.Name);
             try
             {
-                end = Load(window, file, path, isLast: file == list[^1]);
+                end = Load(window, session, file, path, isLast: file == list[^1]);
             }
             catch (Exception exception) when (exception is not AofException
                 && exception is IOException or UnauthorizedAccessException)
@@ -79,10 +80,10 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         return end;
     }
 
-    private AofEnd? Load(ReplayWindow window, AofFileInfo file, string path, bool isLast)
+    private AofEnd? Load(ReplayWindow window, StoreSession session, AofFileInfo file, string path, bool isLast)
     {
         using var stream = files.Device.OpenRead(path);
-        long length = stream.Length, start = ReadPreamble(stream, path);
+        long length = stream.Length, start = ReadPreamble(stream, session, path);
         uint first = AofGroup.FirstSum(file.Sequence);
         var reader = new AofReader(stream, start, length, first, _kinds, server.Options.Databases);
         window.Begin();
@@ -95,15 +96,14 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
 
     /// <summary>Loads an RDB file, which may have commands after it.</summary>
     /// <returns>Where they begin.</returns>
-    private long ReadPreamble(Stream stream, string path)
+    private long ReadPreamble(Stream stream, StoreSession session, string path)
     {
         Span<byte> magic = stackalloc byte[5];
         int read = stream.ReadAtLeast(magic, magic.Length, throwOnEndOfStream: false);
         stream.Position = 0;
         if (!magic[..read].SequenceEqual("REDIS"u8)) return 0;
-        using var guard = server.Store.Enter();
         using var rdb = new RdbFileReader(server.Store, stream, server.Options.RdbChecksum);
-        var load = new SnapshotLoad(server, guard.Session, () => (double)rdb.Position / stream.Length);
+        var load = new SnapshotLoad(server, session, () => (double)rdb.Position / stream.Length);
         rdb.Read(load);
         server.Snapshots.TakeLibraries(load.Libraries);
         Keys += load.Loaded;

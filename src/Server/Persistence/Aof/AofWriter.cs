@@ -28,13 +28,15 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>An empty group's buffer is no larger than this.</summary>
     private const int BufferBytesKept = 2 * GroupBytesMax;
 
-    private const int SyncMs = 1000;
+    /// <summary>How often it syncs, or tries to go on.</summary>
+    public const int SyncMsUsual = 1000;
 
     private readonly AofFiles _files;
     private readonly ServerOptions _options;
     private readonly ILogger _log;
     private readonly TimeProvider _time;
     private readonly Action _onDurable;
+    private readonly int _syncMs;
     private readonly object _guard = new();
     private readonly AofTail _tail = new();
     private readonly Thread _thread;
@@ -52,7 +54,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private uint _sum;
     private long _position, _durable, _tailFrom, _marked, _writtenTicket, _earlierBytes;
     private int _tailDatabase, _writtenDatabase;
-    private bool _needsSelect, _isSyncing, _isWaiting, _isClosed;
+    private bool _needsSelect, _isSyncing, _isWaiting, _isEnding, _isClosed;
     private string? _error;
     private long _durableTicket, _delayed;
 
@@ -60,9 +62,10 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <param name="end">Where it ends.</param>
     /// <param name="onDurable">Called when <see cref="DurableTicket"/> has grown.</param>
     public AofWriter(AofFiles files, IAofFile file, AofEnd end, ServerOptions options, ILogger log, TimeProvider time,
-        Action onDurable)
+        Action onDurable, int syncMs = SyncMsUsual)
     {
-        (_files, _file, _options, _log, _time, _onDurable) = (files, file, options, log, time, onDurable);
+        (_files, _file, _options, _log, _time, _onDurable, _syncMs) =
+            (files, file, options, log, time, onDurable, syncMs);
         (_info, _position, _sum) = (end.File, end.Length, end.Sum);
         _durable = _tailFrom = _marked = _position;
         _needsSelect = true;
@@ -93,6 +96,12 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     public long Delayed => Volatile.Read(ref _delayed);
 
     public bool IsSyncing => Volatile.Read(ref _isSyncing);
+
+    /// <summary>Bytes that it has written to files before the present one.</summary>
+    public long EarlierBytes => Volatile.Read(ref _earlierBytes);
+
+    /// <summary>Whether it goes on in another file when this one fails.</summary>
+    public bool MayResume { get; set; } = true;
 
     /// <summary>Whether syncs are left out, while others write much to the disk.</summary>
     public bool LeavesSyncs { get; set; }
@@ -159,6 +168,16 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             }
 
             return _error;
+        }
+    }
+
+    /// <summary>Lets the feed go on although the disk does not, since all is to end.</summary>
+    public void EndHolding()
+    {
+        lock (_guard)
+        {
+            _isEnding = true;
+            Monitor.PulseAll(_guard);
         }
     }
 
@@ -322,11 +341,11 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         if (_tail.Bytes <= _options.AofBufferLimit) return;
         Volatile.Write(ref _delayed, _delayed + 1);
         // Ends: a sync, or another file, takes all; so does the end.
-        while (_tail.Bytes > _options.AofBufferLimit && !_isClosed)
+        while (_tail.Bytes > _options.AofBufferLimit && !_isClosed && !_isEnding)
         {
             _isWaiting = true;
             Monitor.PulseAll(_guard);
-            Monitor.Wait(_guard, SyncMs);
+            Monitor.Wait(_guard, _syncMs);
         }
 
         _isWaiting = false;
@@ -364,17 +383,17 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         lock (_guard)
         {
-            long due = Environment.TickCount64 + SyncMs;
+            long due = Environment.TickCount64 + _syncMs;
             while (!_isClosed)
             {
                 long left = due - Environment.TickCount64;
                 if (left > 0 && !(_isWaiting && _error == null))
                 {
-                    Monitor.Wait(_guard, (int)Math.Min(left, SyncMs));
+                    Monitor.Wait(_guard, (int)Math.Min(left, _syncMs));
                     continue;
                 }
 
-                due = Environment.TickCount64 + SyncMs;
+                due = Environment.TickCount64 + _syncMs;
                 bool syncs = _options.AppendFsync != AppendFsync.No && !LeavesSyncs;
                 if (_error != null) ResumeLatched();
                 else if (syncs || _isWaiting) SyncAsideLatched();
@@ -440,6 +459,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void ResumeLatched()
     {
         WaitForSyncLatched();
+        if (!MayResume) return;
         try
         {
             var (sum, length) = (0u, 0L);

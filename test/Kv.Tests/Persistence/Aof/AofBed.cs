@@ -28,6 +28,9 @@ internal sealed class AofBed : IDisposable
 
     public AofWriter? Writer { get; private set; }
 
+    /// <summary>How often the writer syncs.</summary>
+    public int SyncMs { get; init; } = AofWriter.SyncMsUsual;
+
     /// <summary>How often it was told that more is on the disk.</summary>
     public int Told;
 
@@ -49,7 +52,7 @@ internal sealed class AofBed : IDisposable
         }
 
         return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, TimeProvider.System,
-            () => Interlocked.Increment(ref Told));
+            () => Interlocked.Increment(ref Told), SyncMs);
     }
 
     /// <summary>What a server has after it has loaded the files of a disk: each key of the first database, with its
@@ -60,7 +63,13 @@ internal sealed class AofBed : IDisposable
     {
         kv.Server.Store.FlushAll();
         var files = NewFiles(disk);
-        end = files.TryOpen() ? new AofLoader(kv.Server, files, cutsTail).Load() : null;
+        end = null;
+        if (files.TryOpen())
+        {
+            using var guard = kv.Server.Store.Enter();
+            end = new AofLoader(kv.Server, files, cutsTail).Load(guard.Session);
+        }
+
         using var client = kv.Connect();
         var found = new Dictionary<string, string>();
         foreach (var key in client.Ok("KEYS *").Items!) found[key.String] = client.Ok($"GET {key.String}").String;

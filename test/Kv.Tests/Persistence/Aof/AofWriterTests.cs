@@ -139,7 +139,7 @@ public sealed class AofWriterTests : IDisposable
         for (int nth = 1; ; nth++)
         {
             var disk = new MemoryDisk();
-            using var bed = new AofBed(disk, policy);
+            using var bed = new AofBed(disk, policy) { SyncMs = 10 };
             var writer = bed.Open();
             disk.FailAt(nth);
             int before = disk.Calls;
@@ -174,7 +174,7 @@ public sealed class AofWriterTests : IDisposable
     public void A_full_disk_refuses_and_goes_on_by_itself_when_there_is_space()
     {
         var disk = new MemoryDisk();
-        using var bed = new AofBed(disk);
+        using var bed = new AofBed(disk) { SyncMs = 10 };
         var writer = bed.Open();
         writer.Write(AofBed.Resp("SET a 1"), 1);
         writer.Flush();

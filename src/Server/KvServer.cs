@@ -13,6 +13,7 @@ using Kv.Server.Metrics;
 using Kv.Server.Network;
 using Kv.Server.Notifications;
 using Kv.Server.Persistence;
+using Kv.Server.Persistence.Aof;
 using Kv.Server.PubSub;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
@@ -42,6 +43,7 @@ public sealed class KvServer : IAsyncDisposable
     private HttpPort? _metricsPort;
     private ServerMeter? _meter;
     private Task? _stopping;
+    private bool _isReplaying;
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
     {
@@ -84,18 +86,20 @@ public sealed class KvServer : IAsyncDisposable
         Pause = new ClientPause(this);
         RoomWaits = new RoomWaits(Store);
         ClientMemory = new ClientMemory(this);
-        Store.ExpiryGate = () => Pause.IsActive && Pause.Holds(writes: true);
+        Store.ExpiryGate = () => IsReplaying || (Pause.IsActive && Pause.Holds(writes: true));
         Blocked = new BlockedClients(this);
         Remainders = new Remainders(this);
         Scripts = new ScriptEngine(this);
         Snapshots = new Snapshots(this);
+        Aof = new AppendOnlyFile(this);
         SaveSchedule = new SaveSchedule(this);
         Snapshots = new Snapshots(this);
         SaveSchedule = new SaveSchedule(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
-            exception => Log.LogError(exception, "An event of a key could not be published"));
+            exception => Log.LogError(exception, "An event or effect of a key could not be published"));
+        Scripts.Functions.Feed = Events.Feed;
         Tracking = new TrackingEngine(Store, id => Connections.TryGet(id, out var session) ? session : null,
             Remainders.Start, exception => Log.LogCritical(exception,
                 "Clients could not be told that copies of keys are old; all that track keys are closed"));
@@ -138,7 +142,7 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server.BeginTls();
-            if (copy.LoadsAtStart) server.Snapshots.Load();
+            if (copy.LoadsAtStart) server.Aof.Start();
             server.SaveSchedule.Follow(server.Options);
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
@@ -214,10 +218,23 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>What is on disk.</summary>
     internal Snapshots Snapshots { get; }
 
+    /// <summary>Whether commands of the append-only file are being run: no key expires and none is evicted before all of
+    /// them have.</summary>
+    // Volatile: the store's thread looks at it before each of its rounds; sessions of the replay have a clock of their
+    // own.
+    internal bool IsReplaying
+    {
+        get => Volatile.Read(ref _isReplaying);
+        set => Volatile.Write(ref _isReplaying, value);
+    }
+
     /// <summary>The error for commands that write, since what they change could not be kept on disk; null: they
     /// run.</summary>
-    internal byte[]? WritesRefused => Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
-        ? Errors.SnapshotFails : null;
+    internal byte[]? WritesRefused => Aof.Refusal ?? (Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
+        ? Errors.SnapshotFails : null);
+
+    /// <summary>What is written of all changes.</summary>
+    internal AppendOnlyFile Aof { get; }
 
     /// <summary>When snapshots are begun without a command.</summary>
     internal SaveSchedule SaveSchedule { get; }
@@ -289,6 +306,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Tells subscribers what happens to keys.</summary>
     internal KeyspaceEvents Events { get; }
+
+    /// <summary>What commands do, in one order: for the append-only file and replicas.</summary>
+    internal Feed Feed => Events.Feed;
 
     /// <summary>Tells clients that keep copies of values when those are old.</summary>
     internal TrackingEngine Tracking { get; }
@@ -488,6 +508,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         await StopAsync().ConfigureAwait(false);
         SaveSchedule.Dispose();
+        Aof.Dispose();
         Snapshots.Dispose();
         // Last of what listens: until here it says that the server stops.
         if (_metricsPort != null) await _metricsPort.StopAsync().ConfigureAwait(false);
@@ -506,6 +527,7 @@ public sealed class KvServer : IAsyncDisposable
         Blocked.Dispose();
         SlowLog.Dispose();
         Purge.Dispose();
+        Feed.Dispose();
         Store.Dispose();
     }
 

@@ -32,6 +32,9 @@ internal static class Fault
         // A snapshot: what is written, and the steps that make a file of it.
         "rdb.write", "rdb.sync", "rdb.rename",
 
+        // The append-only file.
+        "aof.write", "aof.sync", "aof.manifest",
+
         // A session, and what a worker does for several of them.
         "command.run", "worker.turn", "worker.inbox", "reply.send",
 

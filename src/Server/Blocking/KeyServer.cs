@@ -127,13 +127,14 @@ internal sealed class KeyServer : IDisposable
             Debug.Assert(place.Queue.Guard.IsHeldByCurrentThread, "served under the queue's lock");
             if (!command.TryServe(ref serving))
             {
+                _events.EndServing(command.Session);        // the key may have expired just now
                 if (serving.Verdict.IsAllowed) return false;
                 command.Call!.Deny(serving.Verdict, _reply);     // what is there is for the next one
             }
 
             Debug.Assert(!command.IsWaiting, "whoever serves a command has claimed it");
             Debug.Assert(_reply.Owed == 0, "who is served gets exactly one reply");
-            _events.EndCommand();
+            _events.EndServing(command.Session);
             command.Finish(_reply.Output.Span);
         }
         catch (Exception exception)
@@ -142,6 +143,7 @@ internal sealed class KeyServer : IDisposable
             // whose command serves it.
             if (exception is not ReplyTooLargeException)
                 _server.Log.LogError(exception, "Serving client {Client} failed", command.Session.Id);
+            _events.EndServing(command.Session);
             if (command.IsWaiting && !command.TryClaim()) return true;
             _reply.Output.Clear();
             _reply.BeginReply();

@@ -1,5 +1,6 @@
 using Kv.Protocol;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Server.Users;
 using Kv.Storage;
 
@@ -41,6 +42,18 @@ internal ref struct Serving(BlockedCommand command, WaitPlace place, StoreSessio
     public readonly void Notify(KeyEvent what, ReadOnlySpan<byte> key)
     {
         if (events.IsAsked) events.Add(what, Database, key);
+    }
+
+    /// <summary>Whether the feed wants to know what serving does.</summary>
+    public readonly bool IsFed => events.Effects.IsOn;
+
+    /// <inheritdoc cref="Execution.CommandContext.Say(int)"/>
+    public readonly EffectBytes Say(int words) => events.Effects.Say(Database, words);
+
+    /// <inheritdoc cref="Execution.CommandContext.SayNothing"/>
+    public readonly void SayNothing()
+    {
+        if (IsFed) events.Effects.SayNothing();
     }
 
     /// <summary>Whether the client may still have what it waits for; known once somebody has claimed it.</summary>

@@ -226,6 +226,7 @@ internal static class HonouredOptions
         {
             Summary = "name of the snapshot in dir, which the start loads", Change = OptionChange.Protected,
         },
+        .. AppendOptionRows.Rows,
         new Option<long>("stream-node-max-bytes", Bytes, o => o.PackedLimits.StreamNodeBytes,
             (o, v) => o.PackedLimits.StreamNodeBytes = v)
         {

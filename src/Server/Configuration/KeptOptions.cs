@@ -32,29 +32,11 @@ internal static class KeptOptions
         new Option<bool>("activedefrag", YesNo, false) { Reason = "memory goes back to the system by itself" },
         new Option<bool>("activerehashing", YesNo, true),
         new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
-        new Option<bool>("aof-disable-auto-gc", YesNo, false),
-        new Option<bool>("aof-load-truncated", YesNo, true),
         new Option<bool>("aof-rewrite-incremental-fsync", YesNo, true),
-        new Option<bool>("aof-timestamp-enabled", YesNo, false),
-        new Option<bool>("aof-use-rdb-preamble", YesNo, true),
         new Option<string>("aof_rewrite_cpulist", Text, "")
         {
             Change = OptionChange.AtStart, Aliases = ["aof-rewrite-cpulist"],
         },
-        new Option<string>("appenddirname", FileName("appenddirname", "dirname"), "appendonlydir")
-        {
-            Change = OptionChange.AtStart,
-        },
-        new Option<string>("appendfilename", FileName("appendfilename", "filename"), "appendonly.aof")
-        {
-            Change = OptionChange.AtStart,
-        },
-        new Option<string>("appendfsync", Words("everysec", "always", "no"), "everysec")
-        {
-            Harmless = "no", Reason = NothingSaved,
-        },
-        new Option<long>("auto-aof-rewrite-min-size", Bytes, 67108864),
-        new Option<long>("auto-aof-rewrite-percentage", Int32, 100),
         new Option<string>("bgsave_cpulist", Text, "")
         {
             Change = OptionChange.AtStart, Aliases = ["bgsave-cpulist"],
@@ -113,7 +95,6 @@ internal static class KeptOptions
         new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
         new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
-        new Option<bool>("no-appendfsync-on-rewrite", YesNo, false),
         new Option<string>("oom-score-adj", Words("no", "yes", "relative", "absolute"), "no"),
         new Option<string>("oom-score-adj-values", new OomScoresType(), "0 200 800"),
         new Option<string>("proc-title-template", Text, "{title} {listen-addr} {server-mode}"),

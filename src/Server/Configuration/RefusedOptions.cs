@@ -3,15 +3,10 @@ namespace Kv.Server.Configuration;
 /// <summary>Options that ask for something this server does not do, so that it must not start as if it did.</summary>
 internal static class RefusedOptions
 {
-    private const string NoAppendFile = "the append-only file does not exist yet: data would not survive a restart";
     private const string NoReplication = "replication does not exist yet";
 
     internal static readonly Option[] Rows =
     [
-        new Option<bool>("appendonly", YesNoType.Instance, false)
-        {
-            Class = OptionClass.Refused, Reason = NoAppendFile, IsSwitch = true, Switches = ["aof"],
-        },
         new Option<bool>("cluster-enabled", YesNoType.Instance, false)
         {
             Class = OptionClass.Refused, Reason = "cluster mode does not exist yet", Change = OptionChange.AtStart,

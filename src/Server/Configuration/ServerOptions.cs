@@ -266,6 +266,45 @@ public sealed class ServerOptions
     /// <summary>What SIGTERM and SIGINT do: default, or some of save, nosave, now, force.</summary>
     public string ShutdownOnSigterm { get; set; } = "default";
 
+    // The append-only file
+
+    /// <summary>Whether what changes is written to the append-only file, and the start loads it. Has an effect with
+    /// <see cref="LoadsAtStart"/> only.</summary>
+    public bool AppendOnly { get; set; }
+
+    /// <summary>When what is written to it is on the disk.</summary>
+    public AppendFsync AppendFsync { get; set; }
+
+    /// <summary>What the names of its files begin with.</summary>
+    public string AppendFilename { get; set; } = "appendonly.aof";
+
+    /// <summary>Name of its folder in <see cref="Dir"/>.</summary>
+    public string AppendDirname { get; set; } = "appendonlydir";
+
+    /// <summary>Growth in percent at which it is written anew; 0 never.</summary>
+    public int AutoAofRewritePercentage { get; set; } = 100;
+
+    /// <summary>Size in bytes below which it is not written anew by itself.</summary>
+    public long AutoAofRewriteMinSize { get; set; } = 64 << 20;
+
+    /// <summary>Whether syncs are left out while a snapshot or a base is written.</summary>
+    public bool NoAppendfsyncOnRewrite { get; set; }
+
+    /// <summary>Whether an end that was not written whole is cut off at the start; else the start fails.</summary>
+    public bool AofLoadTruncated { get; set; } = true;
+
+    /// <summary>Whether a base is a snapshot; else it is made of commands.</summary>
+    public bool AofUseRdbPreamble { get; set; } = true;
+
+    /// <summary>Whether the time is noted in it.</summary>
+    public bool AofTimestampEnabled { get; set; }
+
+    /// <summary>Whether files that have been replaced are kept.</summary>
+    public bool AofDisableAutoGc { get; set; }
+
+    /// <summary>Bytes that may wait for the disk before writers do.</summary>
+    public long AofBufferLimit { get; set; } = 64 << 20;
+
     /// <summary>Name of the snapshot file in <see cref="Dir"/>.</summary>
     public string DbFilename { get; set; } = "dump.rdb";
 

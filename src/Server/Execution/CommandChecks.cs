@@ -65,6 +65,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
 
         if (!command.Takes(count))
             return Refuse(ref context, Text($"ERR wrong number of arguments for '{command.FullName}' command"));
+        if (context.Session.IsReplay) return true;
         var gate = context.Session.Gate;
         if ((gate & SessionGate.Unauthenticated) != 0 && (command.Flags & CommandFlags.NoAuth) == 0)
             return Refuse(ref context, Errors.NoAuth);
@@ -116,7 +117,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         var session = context.Session;
         long deadline = session.RoomDeadlineTickMs;
         var needs = NeedsOf(session, context.Command);
-        if (!server.Store.IsOverBudget || needs == 0 || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
+        if (!server.Store.IsOverBudget || needs == 0 || session.IsReplay
+            || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
         {
             if (deadline != 0) session.RoomDeadlineTickMs = 0;
             return CheckResult.Runs;
@@ -198,7 +200,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>CLIENT PAUSE: the command is kept, and run when the pause has ended.</summary>
     private bool MustWait(ref CommandContext context, Argument* items)
     {
-        if (!server.Pause.IsActive || items == null) return false;
+        if (!server.Pause.IsActive || items == null || context.Session.IsReplay) return false;
         bool writes = IsWrite(ref context);
         // CLIENT itself always runs: somebody must be able to end the pause.
         if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;

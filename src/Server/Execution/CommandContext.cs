@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -66,6 +67,29 @@ internal ref struct CommandContext
     public readonly void Notify(KeyEvent what, int argument)
     {
         if (Events.IsAsked) Events.Add(what, Session.Database, Args[argument].Span);
+    }
+
+    /// <summary>Whether the feed wants to know what the command does, where that is not what was sent.</summary>
+    public readonly bool IsFed
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Events.Effects.IsOn;
+    }
+
+    /// <summary>Says what the command does in the session's database: a command of so many words, which are added to
+    /// what this returns. Only if <see cref="IsFed"/>.</summary>
+    public readonly EffectBytes Say(int words) => Events.Effects.Say(Session.Database, words);
+
+    /// <summary>Says the same in one go.</summary>
+    public readonly void Say(ReadOnlySpan<byte> name, ReadOnlySpan<byte> key)
+    {
+        if (IsFed) Events.Effects.Say(Session.Database, name, key);
+    }
+
+    /// <summary>Says that what the command does is only what the store tells, and what is said besides.</summary>
+    public readonly void SayNothing()
+    {
+        if (IsFed) Events.Effects.SayNothing();
     }
 
     /// <summary>Whether the command may wait for an element that is not there. Run by EXEC it may not, and replies as

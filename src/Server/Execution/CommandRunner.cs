@@ -5,6 +5,7 @@ using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Server.Users;
 using Kv.Storage;
@@ -92,7 +93,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         handler(ref context);
         counts.Calls++;
         if (!_reply.IsDone) Finish(ref context, isFirstTurn: true);
-        if (_store.HasArrivals) ServeArrivals();
+        if (_store.HasArrivals) ServeArrivals(ref context);
     }
 
     /// <summary>Calls and times a command that <see cref="Begin"/> has begun.</summary>
@@ -184,14 +185,14 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
-            Events.EndCommand();
+            Events.EndCommand(ref context);
             if (!_reply.IsDone) Finish(ref context);
             // CLIENT REPLY OFF and SKIP write nothing, but have a place in the array.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
         }
         catch (Exception exception)
         {
-            FailPart(session, exception);
+            FailPart(ref context, exception);
         }
 
         return true;
@@ -217,12 +218,12 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (session.Steps != null) return false;
             counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
-            Events.EndCommand();
+            Events.EndCommand(ref context);
             if (!_reply.IsDone) Finish(ref context);
         }
         catch (Exception exception)
         {
-            FailPart(session, exception);
+            FailPart(ref context, exception);
         }
 
         return true;
@@ -272,11 +273,11 @@ internal sealed unsafe class CommandRunner : IDisposable
     private ref CommandCounts CountsOfPart(Command command) =>
         ref CountsParts ? ref _counters.ByCommand[command.Id] : ref _uncounted;
 
-    private void FailPart(Session session, Exception exception)
+    private void FailPart(ref CommandContext context, Exception exception)
     {
         PartHasThrown = true;
-        Events.EndCommand();
-        Fail(session, exception);
+        Events.EndCommand(ref context);
+        Fail(context.Session, exception);
     }
 
     /// <summary>Takes the next step of the session's last command.</summary>
@@ -300,7 +301,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         if (session.SlowCall is { } call) call.Ticks += ticks;
         session.StepTicks += ticks;
         _latency.Note(context.Command.LatencyEvent, ticks);
-        if (_store.HasArrivals) ServeArrivals();
+        if (_store.HasArrivals) ServeArrivals(ref context);
         if (!isDone)
         {
             Leave(ref context);
@@ -308,6 +309,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         }
 
         if (session.Steps == steps) session.Steps = null;
+        session.SentEffect = null;
         if (session.Steps == null) EndTimes(session, context.Command, steps);
         if (_timing.ShowsAll && session.Steps == null && IsExec(context.Command)) MonitorFeed.ShowName(ref context);
         session.OwedBySteps = 1;
@@ -345,9 +347,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// <summary>Publishes what is left of a command's events, and serves those who wait for what it has
     /// changed.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void ServeArrivals()
+    public void ServeArrivals(ref CommandContext context)
     {
-        Events.EndCommand();
+        Events.EndCommand(ref context);
         if (_store.HasArrivals) _waits.ServeArrivals();
     }
 
@@ -402,6 +404,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         {
             session.LastCommand = context.Command;
             if (isFirstTurn) session.StepTicks = 0;
+            if (isFirstTurn) KeepEffect(ref context);
             if (isFirstTurn && session.Steps is not BlockedCommand)
                 _counters.ByCommand[context.Command.Id].BeginSteps();
             if (context.Args.Count > 0 && session.SlowCall == null && _slowLog.Detail != TimingDetail.None
@@ -425,6 +428,13 @@ internal sealed unsafe class CommandRunner : IDisposable
         _counters.ByCommand[context.Command.Id].Failed++;
         if (!session.IsErrorCounted) CountError();
         session.IsErrorCounted = false;
+    }
+
+    /// <summary>Keeps what was sent for the feed: the steps that are left may change something.</summary>
+    private void KeepEffect(ref CommandContext context)
+    {
+        if (Events.Effects.IsOn && CommandEffects.IsSent(context.Command) && context.Session.Steps is not BlockedCommand)
+            context.Session.SentEffect = CommandEffects.Keep(ref context);
     }
 
     /// <summary>Notes what the steps that are left owe.</summary>

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
+using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Server.Tracking;
 using Kv.Server.Users;
@@ -62,6 +63,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private readonly CommandRunner _runner;
     private readonly Dispatcher _dispatcher;
     private readonly WorkerCounters _counters;
+    private readonly Feed _feed;
     private readonly TrackingEngine _tracking;
     private readonly KeyWriter _writer;
     private readonly IWindowOwner _owner;
@@ -83,23 +85,27 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private int _untilSample = 1;
     private long _shareBegin;
 
-    public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner)
+    /// <param name="names">By which names commands are found; null: by those that clients call them by.</param>
+    public CommandWindow(KvServer server, StoreSession store, WorkerCounters counters, IWindowOwner owner,
+        CommandTable? names = null)
     {
         _server = server;
         _commands = server.Commands.All;
         _store = store;
         _counters = counters;
+        _feed = server.Feed;
         _tracking = server.Tracking;
         _writer = server.Tracking.WriterOf(store.Slot);
         _owner = owner;
         _output = new SessionOutput(server.Store);
         _runner = new CommandRunner(server, store, counters, _output);
+        _runner.Events.Effects.Wakes = false;       // at the end of a turn
         _dispatcher = new Dispatcher(server, store, _runner, _output);
         _sampler = new KeySampler(server, store);
         const int slots = WindowParser.CommandsMax;
         _slots = (WindowSlot*)NativeMemory.AlignedAlloc((nuint)(slots * sizeof(WindowSlot)), 64);
         new Span<WindowSlot>(_slots, slots).Clear();
-        _parser = new WindowParser(server, store, _inputs, _table, _slots);
+        _parser = new WindowParser(server, names ?? server.Commands, store, _inputs, _table, _slots);
         store.User = this;
         store.Presence.AnswersInPause = true;
     }
@@ -196,6 +202,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
         Flush();
         EndSession();
+        _feed.Wake();
         for (int i = 0; i < _inputCount; i++)
         {
             ref var input = ref _inputs[i];
@@ -263,12 +270,29 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 CountStretch(failed + 1);
                 _store.MayComeAgain = false;
                 var failure = exception is KeyInUseException ? TryKeepForLater(_executing, input.Session) : exception;
-                if (failure != null) _dispatcher.FailCommand(input.Session, failure);
+                if (failure != null) FailCommand(_executing, input.Session, failure);
                 ReleaseBlocks(input.Session);
                 LookAtShare();
                 from = failed + 1;
             }
         }
+    }
+
+    private void FailCommand(WindowSlot* slot, Session session, Exception failure)
+    {
+        var context = _runner.NewContext();
+        context.Session = session;
+        context.Command = session.LastCommand!;
+        if (slot->Kind.Command >= 0)
+        {
+            var command = _commands[slot->Kind.Command];
+            Argument* items = _table.Items + slot->First;
+            context.Args.Begin(items, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint, session.Blocks,
+                _table.Large);
+            context.Command = slot->Count > 1 ? command.FindSubcommand(items[1].Span) ?? command : command;
+        }
+
+        _dispatcher.FailCommand(ref context, failure);
     }
 
     /// <summary>Keeps a command that is to come again.</summary>

@@ -91,14 +91,16 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     }
 
     /// <summary>Replaces what a command that threw has written by one error.</summary>
-    public void FailCommand(Session session, Exception exception)
+    /// <param name="context">The command's, with its arguments, or none where they are gone.</param>
+    public void FailCommand(ref CommandContext context, Exception exception)
     {
+        var session = context.Session;
         bool partlySent = session.IsInReply;
         session.IsInReply = false;
         runner.Fail(session, exception);
         if (partlySent) session.CloseAfterReply = true;     // half a reply has been sent: nothing sensible can follow
         if (session.ReplyMode != ReplyMode.On) Silence(session, session.ReplyMode);
-        runner.ServeArrivals();
+        runner.ServeArrivals(ref context);
         if (session.Tracking == null) return;
         TrackedReads.EndCommand(session, session.LastCommand);
         session.WriteMessages(_reply);      // those that have waited for its end
@@ -204,6 +206,11 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         catch (KeyInUseException)
         {
             comesAgain = true;
+        }
+        catch
+        {
+            runner.Events.EndCommand(ref context);      // while there are its arguments
+            throw;
         }
         finally
         {

@@ -31,11 +31,12 @@ internal sealed unsafe class WindowParser
     private MemberKind _headMemberIs;
 
     /// <param name="slots">The window, of <see cref="CommandsMax"/>; its owner frees it.</param>
-    public WindowParser(KvServer server, StoreSession store, WindowInput[] inputs, ArgumentTable table,
-        WindowSlot* slots)
+    /// <param name="names">By which names commands are found.</param>
+    public WindowParser(KvServer server, CommandTable names, StoreSession store, WindowInput[] inputs,
+        ArgumentTable table, WindowSlot* slots)
     {
         _server = server;
-        _names = server.Commands;
+        _names = names;
         _store = store;
         _inputs = inputs;
         _table = table;

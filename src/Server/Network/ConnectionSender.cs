@@ -70,12 +70,36 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         return true;
     }
 
+    /// <summary>Keeps replies until what they are about is on the disk; what comes after them waits, too.</summary>
+    public void HoldForDisk(EpollConnection connection, SessionOutput output, int start, int end)
+    {
+        if (connection.State != EpollConnectionState.Open)
+        {
+            output.DropReferences(end);
+            return;
+        }
+
+        Append(connection.Backlog ??= new Backlog(), output, start, end);
+        connection.HeldTicket = connection.Session.LastTicket;
+        connection.Charge(server.Store);
+        Pause(connection);
+    }
+
+    /// <summary>Whether what waits has to wait for the disk.</summary>
+    public bool IsHeld(EpollConnection connection)
+    {
+        if (connection.HeldTicket == 0) return false;
+        if (server.Aof.HoldsReplies && connection.HeldTicket > server.Aof.DurableTicket) return true;
+        connection.HeldTicket = 0;
+        return false;
+    }
+
     /// <summary>Sends some of what waits.</summary>
     /// <returns>False when the connection failed.</returns>
     public bool Flush(EpollConnection connection)
     {
         var backlog = connection.Backlog;
-        if (backlog == null) return true;
+        if (backlog == null || IsHeld(connection)) return true;
         int budget = FlushBytesATurn;
         var parts = stackalloc IoVector[PartsMax];
         while (!backlog.IsEmpty && budget > 0)
@@ -146,7 +170,12 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         if (connection.State == EpollConnectionState.Broken) output.DropReferences(end);
         if (connection.State == EpollConnectionState.Broken || (connection.Backlog == null && start == end)) return;
 
-        var backlog = connection.Backlog ??= new Backlog();
+        Append(connection.Backlog ??= new Backlog(), output, start, end);
+        Flush(connection);
+    }
+
+    private static void Append(Backlog backlog, SessionOutput output, int start, int end)
+    {
         while (output.TryTakeReference(end, out var reference))
         {
             if (reference.Offset > start) backlog.Append(output.Buffer.Start + start, reference.Offset - start);
@@ -155,7 +184,6 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         }
 
         if (end > start) backlog.Append(output.Buffer.Start + start, end - start);
-        Flush(connection);
     }
 
     /// <summary>Sends at most as many parts as one call takes.</summary>

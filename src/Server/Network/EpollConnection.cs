@@ -66,8 +66,11 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// end of the turn.</summary>
     public bool HoldsReplies;
 
+    /// <summary>Replies in the backlog wait until all up to this ticket is on the disk; 0: they do not.</summary>
+    public long HeldTicket;
+
     /// <summary>Whether the connection is in the worker's list of this name.</summary>
-    public bool IsWaiting, IsContinuing;
+    public bool IsWaiting, IsContinuing, IsHeld;
 
     /// <summary>Since when the backlog has been over the soft limit, or the end of lingering; 0 for neither.</summary>
     public long SinceTickMs;

@@ -41,7 +41,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private readonly List<EpollConnection> _ready = new(Poller.EventsMax);
     private List<EpollConnection> _arriving = [], _again = [];
     private readonly List<EpollConnection> _waiting = [];
-    private readonly List<EpollConnection> _continuing = [];
+    private readonly List<EpollConnection> _continuing = [], _held = [];
     private readonly EpollConnection[] _group = new EpollConnection[CommandWindow.SessionsMax];
     private readonly Thread _thread;
 
@@ -49,7 +49,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private long _bytesInAtBegin;
     private long _sweepDue;
     private int _lingering;
-    private bool _sweepNeeded;
+    private bool _sweepNeeded, _holds;
     private int _stopping;
 
     /// <summary>While the server stops: how many bytes clients with unread replies have taken, and since when it is
@@ -67,6 +67,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _window = new CommandWindow(server, _store, _counters, this);
         _reader = new ConnectionReader(server, _store, _counters);
         _sender = new ConnectionSender(server, _store, _counters);
+        server.Aof.OnRelease(AttendToHeld);
         _thread = new Thread(Run) { Name = $"kv-worker-{number}", IsBackground = true };
     }
 
@@ -149,6 +150,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         TakeInbox();
         if (_ready.Count > 0) RunGroups(_ready);        // sessions whose wait somebody has ended
         if (_waiting.Count > 0) EndWaits();
+        if (_held.Count > 0) SendHeld();
         if (_now >= _sweepDue) Sweep();
         if (begin != 0) _server.Latency.Note(LatencyEvent.WorkerTurn, Stopwatch.GetTimestamp() - begin);
         return Volatile.Read(ref _stopping) != 0 && Stop(served);
@@ -159,6 +161,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         // In a long pause most of those that go on wait for its end.
         if (_continuing.Count > 0) return _store.Presence.IsTurnedAway ? 1 : 0;
         if (Volatile.Read(ref _stopping) != 0) return 1;
+        foreach (var connection in _held)
+            if (!_sender.IsHeld(connection)) return 0;
         long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : Poller.NoTimeout;
         foreach (var connection in _waiting)
         {
@@ -299,6 +303,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             Debug.Assert(_group[index].Session == session, "a session's replies go to its own client");
             Fault.Point("reply.send");
+            if (_server.Aof.Holds(session))
+            {
+                HoldForDisk(_group[index], output, start, end);
+                return;
+            }
+
             // While a large argument arrives: sending now would wake the client for one reply of several.
             if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index])
                 && _sender.TryHold(_group[index], output, start, end)) return;
@@ -313,6 +323,44 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             _group[index].State = EpollConnectionState.Broken;
             output.DropReferences(end);
         }
+    }
+
+    /// <summary>Keeps replies until what they are about is on the disk.</summary>
+    private void HoldForDisk(EpollConnection connection, SessionOutput output, int start, int end)
+    {
+        _sender.HoldForDisk(connection, output, start, end);
+        if (connection.IsHeld) return;
+        connection.IsHeld = true;
+        _held.Add(connection);
+        Volatile.Write(ref _holds, true);
+        // Full fence: whoever has more on the disk from here on sees that this worker holds some, or this worker sees
+        // before it sleeps that there is more (WaitMs).
+        Interlocked.MemoryBarrier();
+    }
+
+    /// <summary>More is on the disk. From any thread.</summary>
+    private void AttendToHeld()
+    {
+        if (Volatile.Read(ref _holds)) _inbox.Attend();
+    }
+
+    /// <summary>Sends the replies that no longer have to wait.</summary>
+    private void SendHeld()
+    {
+        for (int i = _held.Count - 1; i >= 0; i--)
+        {
+            var connection = _held[i];
+            if (_sender.IsHeld(connection)) continue;
+            _held.RemoveAt(i);
+            connection.IsHeld = false;
+            if (!_sender.Flush(connection)) Close(connection);
+            else if (connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0)
+                _ready.Add(connection);
+            else AfterTurn(connection);
+        }
+
+        if (_held.Count == 0) Volatile.Write(ref _holds, false);
+        if (_ready.Count > 0) RunGroups(_ready);
     }
 
     private bool MayReceiveMore(EpollConnection connection) =>
@@ -388,7 +436,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         // A client that waits is read from, too: its end comes after all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
         bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
-        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend ? Libc.EpollOut : 0)
+        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend && !_sender.IsHeld(connection) ? Libc.EpollOut : 0)
             | (looksForEnd ? Libc.EpollRdHup : 0));
     }
 
@@ -597,7 +645,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         session.End();
         if (connection.IsWaiting) _waiting.Remove(connection);
         if (connection.IsContinuing) _continuing.Remove(connection);
-        connection.IsWaiting = connection.IsContinuing = false;
+        if (connection.IsHeld) _held.Remove(connection);
+        connection.IsWaiting = connection.IsContinuing = connection.IsHeld = false;
         connection.Pending.Clear();
         session.Partial.Reset();
         session.Blocks?.Release(_store);

@@ -63,7 +63,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private int _hasPassedLimit;
     private long _overSoftSince;
     private long _flushes, _flushesSeen = NotSeen, _flushesSeenTickMs;
-    private long _charged, _inWriter;
+    private long _charged, _inWriter, _heldTicket;
 
     /// <param name="stream">The socket's own, an <see cref="SslStream"/> over it, or one without a socket.</param>
     /// <param name="handshake">Over TLS, what comes first.</param>
@@ -168,6 +168,7 @@ internal sealed class PipelineConnection : ISessionOwner
             if (_handshake == null || await _handshake.RunAsync(Session).ConfigureAwait(false))
             {
                 await LoopAsync().ConfigureAwait(false);
+                await EndHoldingAsync().ConfigureAwait(false);
                 await _writing.ConfigureAwait(false);
             }
             else _failed = true;
@@ -225,7 +226,9 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         lock (_guard)
         {
-            if (_isWriting || end - start > DirectBytes || output.HasReference(end)) AppendLatched(output, start, end);
+            if (_server.Aof.Holds(Session)) HoldLatched();
+            if (_isWriting || end - start > DirectBytes || output.HasReference(end) || IsHeldLatched())
+                AppendLatched(output, start, end);
             else if (_tlsOutput != null) EncryptLatched(lease, output, start, end);
             else
             {
@@ -235,8 +238,52 @@ internal sealed class PipelineConnection : ISessionOwner
                 BeginWritingLatched(_writer.FlushAsync());
             }
 
-            if (!_isWriting && !_backlog.IsEmpty) BeginWritingLatched(default);
+            if (!_isWriting && !_backlog.IsEmpty && !IsHeldLatched()) BeginWritingLatched(default);
             PauseLatched();
+        }
+    }
+
+    /// <summary>Replies wait from here on until what they are about is on the disk.</summary>
+    private void HoldLatched()
+    {
+        _heldTicket = Session.LastTicket;
+        // With a full fence: who has more on the disk from here on finds it there, or it is looked for after this.
+        _leases.Held.Add(this);
+    }
+
+    private bool IsHeldLatched()
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is held");
+        if (_heldTicket == 0) return false;
+        if (_server.Aof.HoldsReplies && _heldTicket > _server.Aof.DurableTicket) return true;
+        _heldTicket = 0;
+        return false;
+    }
+
+    /// <summary>Goes on with replies that have waited, if they no longer have to. From any thread.</summary>
+    /// <returns>False when they still have to.</returns>
+    public bool TrySendHeld()
+    {
+        lock (_guard)
+        {
+            if (IsHeldLatched()) return false;
+            if (!_isWriting && !_backlog.IsEmpty && !_failed) BeginWritingLatched(default);
+        }
+
+        Wake();
+        return true;
+    }
+
+    /// <summary>Waits until no reply waits for the disk.</summary>
+    private async ValueTask EndHoldingAsync()
+    {
+        while (!_failed)
+        {
+            // Ends: with the disk's answer, or the connection.
+            _signal.Clear();
+            lock (_guard)
+                if (!IsHeldLatched()) return;
+            await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
 
@@ -408,6 +455,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         if (Session.OutputPaused && Session.Steps is not { Holds: true })
         {
+            await EndHoldingAsync().ConfigureAwait(false);
             await _writing.ConfigureAwait(false);
             Session.OutputPaused = false;
         }
@@ -517,7 +565,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         Debug.Assert(_guard.IsHeldByCurrentThread && _isWriting, "the one writer takes");
         _inWriter = 0;
-        if (_backlog.IsEmpty) return false;
+        if (_backlog.IsEmpty || IsHeldLatched()) return false;
         using var guard = _server.Store.Enter();
         for (int room = WriteBytes; room > 0 && !_backlog.IsEmpty;)
         {

@@ -19,7 +19,11 @@ internal sealed class WindowLeases : IDisposable
         _free = [.. _all];
         _freeCount = count;
         _available = new SemaphoreSlim(count);
+        Held = new HeldConnections(server);
     }
+
+    /// <summary>Connections with replies that wait for the disk.</summary>
+    public HeldConnections Held { get; }
 
     /// <summary>Waits for a lease. Return it soon, without waiting for anything in between.</summary>
     public async ValueTask<WindowLease> RentAsync()

@@ -1,4 +1,7 @@
 using System.Runtime.CompilerServices;
+using Kv.Server.Execution;
+using Kv.Server.Persistence;
+using Kv.Server.Sessions;
 using Kv.Storage;
 
 namespace Kv.Server.Notifications;
@@ -40,6 +43,9 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
         LostFields = 8,
     }
 
+    /// <summary>What the commands do, for the feed.</summary>
+    public CommandEffects Effects { get; private init; } = new(events.Feed);
+
     /// <summary>What the present command was begun with.</summary>
     public KeyEvent OfRow => _ofRow;
 
@@ -61,14 +67,22 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
 
     /// <summary>The events of the present command's steps, which a session of their own runs, whoever takes
     /// them.</summary>
-    /// <returns>Null when nobody asks for events of commands.</returns>
-    public CommandEvents? ForSteps() => !IsAsked ? null
-        : new CommandEvents(events) { _ofRow = _first, _first = _first, _second = _second };
+    /// <returns>Null when nobody asks for events or effects of commands.</returns>
+    public CommandEvents? ForSteps(ref CommandContext context)
+    {
+        var effects = Effects.ForSteps(ref context);
+        if (!IsAsked && effects == null) return null;
+        return new CommandEvents(events)
+        {
+            _ofRow = _first, _first = _first, _second = _second, Effects = effects ?? new(events.Feed),
+        };
+    }
 
     /// <summary>Listens to a session.</summary>
     public CommandEvents On(StoreSession store)
     {
         _arrivals = store.Arrivals;
+        Effects.On(store);
         return this;
     }
 
@@ -121,6 +135,8 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     /// <inheritdoc/>
     public void Hear(KeyNote note, int database, ReadOnlySpan<byte> key)
     {
+        Effects.Hear(note, database, key);
+        if (events.Asked == KeyEventClasses.None || note == KeyNote.Altered) return;
         if (note is KeyNote.Expired or KeyNote.FieldsExpired or KeyNote.Evicted or KeyNote.Missed)
         {
             events.Hear(note, database, key);
@@ -131,7 +147,7 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
         int place = Find(database, key);
         if (place < 0)
         {
-            if (_notes.Count == NotesMax || _keysLength + key.Length > BytesMax) Settle();
+            if (_notes.Count == NotesMax || _keysLength + key.Length > BytesMax) PublishNotes();
             place = _notes.Count;
             int end = _keysLength + key.Length;
             if (_keys.Length < end) Array.Resize(ref _keys, Math.Max(256, 2 * end));
@@ -153,7 +169,17 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     }
 
     /// <inheritdoc/>
+    public void HearDetail(int database, ReadOnlySpan<byte> key, in KeyDetail detail) =>
+        Effects.HearDetail(database, key, detail);
+
+    /// <inheritdoc/>
     public void Settle()
+    {
+        Effects.Settle();
+        if (_notes.Count != 0) PublishNotes();
+    }
+
+    private void PublishNotes()
     {
         foreach (var note in _notes) Publish(note);
         _notes.Clear();
@@ -162,13 +188,29 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     }
 
     /// <summary>Ends a command: publishes what is left, and forgets what it was armed with.</summary>
-    public void EndCommand()
+    /// <param name="context">The command's, with its arguments, or none where they are gone.</param>
+    public void EndCommand(ref CommandContext context)
     {
         if (!_arrivals.HasNotes) return;
-        Settle();
+        Effects.End(ref context);
+        EndNotes();
+    }
+
+    /// <summary>Ends what was done for a client that has waited.</summary>
+    public void EndServing(Session session)
+    {
+        if (!_arrivals.HasNotes) return;
+        Effects.EndServing(session);
+        EndNotes();
+    }
+
+    private void EndNotes()
+    {
+        PublishNotes();
         _first = _ofRow;
         _second = KeyEvent.None;
-        _hasMissed = _arrivals.HasNotes = false;
+        _hasMissed = false;
+        _arrivals.HasNotes = Effects.IsOpen;
     }
 
     private void Publish(in Note note)

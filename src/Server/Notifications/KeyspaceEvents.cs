@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Configuration;
+using Kv.Server.Persistence;
 using Kv.Server.PubSub;
 using Kv.Storage;
 
@@ -23,12 +24,15 @@ internal sealed class KeyspaceEvents : IKeyListener
     private readonly PubSubEngine _engine;
     private readonly Store _store;
     private readonly Action<Exception> _failed;
+    private readonly Lock _heardGuard = new();
     private int _asked;
+    private bool _isFed;
 
-    /// <param name="failed">Is told why an event could not be published.</param>
+    /// <param name="failed">Is told why an event, or an entry of the feed, could not be published.</param>
     public KeyspaceEvents(PubSubEngine engine, Store store, Action<Exception> failed)
     {
         (_engine, _store, _failed) = (engine, store, failed);
+        Feed = new Feed(Hear, failed);
         store.Listener = this;
     }
 
@@ -36,13 +40,20 @@ internal sealed class KeyspaceEvents : IKeyListener
     // Volatile: whoever is told of a change of the option by its reply has the next command see it.
     public KeyEventClasses Asked => (KeyEventClasses)Volatile.Read(ref _asked);
 
+    /// <summary>What commands do, for the disk and replicas.</summary>
+    public Feed Feed { get; }
+
     /// <summary>Goes by <c>notify-keyspace-events</c> from here on.</summary>
     public string? Follow(ServerOptions options)
     {
         var asked = KeyEventNames.Parse(options.NotifyKeyspaceEvents);
-        Volatile.Write(ref _asked, (int)asked);
-        _store.ExpiresPromptly = (asked & KeyEventClasses.Expired) != 0;
-        _store.Watches.Heard = HeardFor(asked);
+        lock (_heardGuard)
+        {
+            Volatile.Write(ref _asked, (int)asked);
+            _store.ExpiresPromptly = (asked & KeyEventClasses.Expired) != 0;
+            Listen();
+        }
+
         return null;
     }
 
@@ -68,8 +79,19 @@ internal sealed class KeyspaceEvents : IKeyListener
     /// <inheritdoc/>
     public void Hear(KeyNote note, int database, ReadOnlySpan<byte> key)
     {
+        if (Feed.IsOn) Tell(note, database, key);
         // Of a mere change only a command knows the name.
-        if (note is not (KeyNote.Changed or KeyNote.Trimmed)) Publish(EventOf(note), database, key);
+        if (note is not (KeyNote.Changed or KeyNote.Trimmed or KeyNote.Altered))
+            Publish(EventOf(note), database, key);
+    }
+
+    /// <inheritdoc/>
+    public void HearDetail(int database, ReadOnlySpan<byte> key, in KeyDetail detail)
+    {
+        if (!Feed.IsOn || detail.Kind != KeyDetailKind.FieldExpired) return;
+        var effects = new EffectBytes();
+        DetailEffect.Add(effects, database, key, detail);
+        Feed.AddOther(effects);
     }
 
     /// <inheritdoc/>
@@ -87,6 +109,35 @@ internal sealed class KeyspaceEvents : IKeyListener
         KeyNote.Evicted => KeyEvent.Evicted,
         _ => KeyEvent.KeyMiss,
     };
+
+    /// <summary>Puts into the feed what no command has done: keys that have expired, or were evicted.</summary>
+    private void Tell(KeyNote note, int database, ReadOnlySpan<byte> key)
+    {
+        if (note is not (KeyNote.Expired or KeyNote.Evicted or KeyNote.Deleted)) return;
+        var effects = new EffectBytes();
+        effects.Begin(database, 2);
+        effects.Add("DEL"u8);
+        effects.Add(key);
+        effects.End();
+        Feed.AddOther(effects);
+    }
+
+    /// <summary>Hears of all changes from here on, or no longer, for the feed.</summary>
+    private void Hear(bool isFed)
+    {
+        lock (_heardGuard)
+        {
+            _isFed = isFed;
+            Listen();
+        }
+    }
+
+    private void Listen()
+    {
+        var heard = HeardFor(Asked);
+        if (_isFed) heard |= HeardNotes.Changes | HeardNotes.Ends;
+        _store.Watches.Heard = heard;
+    }
 
     /// <summary>What the store has to tell for these events.</summary>
     private static HeardNotes HeardFor(KeyEventClasses asked)

@@ -75,6 +75,13 @@ internal sealed class SnapshotLoad(KvServer server, StoreSession session, Func<d
         _inTurn = 0;
         session.GoOffline();
         // Without a policy that evicts the data is loaded whole, as by Redis, and writes are refused later.
+        if (server.IsReplaying)
+        {
+            session.BeginTurn();
+            session.Select(_database);
+            return;
+        }
+
         if (server.Store.AskRoom() == StoreRoom.Soon) server.Store.WaitForRoom(RoomPatience);
         if (!_isFull && server.Store.AskRoom() == StoreRoom.Full)
         {

@@ -277,7 +277,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         writer.End();
     }
 
-    private void TakeLibraries(IReadOnlyList<byte[]> texts)
+    internal void TakeLibraries(IReadOnlyList<byte[]> texts)
     {
         if (texts.Count == 0) return;
         try

@@ -47,35 +47,39 @@ internal static class PersistenceMetrics
         new("rdb_last_load_keys_loaded", MetricKind.Gauge, "Keys of the snapshot that the start loaded",
             r => r.Server.Snapshots.Loaded)
             { Page = "redis_rdb_last_load_loaded_keys" },
-        new("aof_enabled", MetricKind.Gauge, "No append-only file yet", r => 0) { Page = "redis_aof_enabled" },
-        new("aof_rewrite_in_progress", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_rewrite_in_progress" },
-        new("aof_rewrite_scheduled", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_rewrite_scheduled" },
-        new("aof_last_rewrite_time_sec", MetricKind.Gauge, "No append-only file yet", r => -1)
-            { Page = "redis_aof_last_rewrite_duration_sec" },
-        new("aof_current_rewrite_time_sec", MetricKind.Gauge, "No append-only file yet", r => -1)
-            { Page = "redis_aof_current_rewrite_duration_sec" },
-        new("aof_last_bgrewrite_status", MetricKind.Fact, "No append-only file yet", r => "ok")
-            { Page = "redis_aof_last_bgrewrite_status" },
-        new("aof_rewrites", MetricKind.Counter, "No append-only file yet", r => 0),
-        new("aof_rewrites_consecutive_failures", MetricKind.Counter, "No append-only file yet", r => 0),
-        new("aof_last_write_status", MetricKind.Fact, "No append-only file yet", r => "ok")
-            { Page = "redis_aof_last_write_status" },
-        new("aof_last_cow_size", MetricKind.Gauge, "No append-only file yet", r => 0)
+        new("aof_enabled", MetricKind.Gauge, "Whether the append-only file is written",
+            r => r.Server.Options.AppendOnly ? 1 : 0) { Page = "redis_aof_enabled" },
+        new("aof_rewrite_in_progress", MetricKind.Gauge, "Whether a base of it is being written",
+            r => r.Server.Aof.IsRewriting ? 1 : 0) { Page = "redis_aof_rewrite_in_progress" },
+        new("aof_rewrite_scheduled", MetricKind.Gauge, "Whether one will be, after the snapshot that is being written",
+            r => r.Server.Aof.IsScheduled ? 1 : 0) { Page = "redis_aof_rewrite_scheduled" },
+        new("aof_last_rewrite_time_sec", MetricKind.Gauge, "Seconds that the last base took; -1: there was none",
+            r => r.Server.Aof.LastRewriteSeconds) { Page = "redis_aof_last_rewrite_duration_sec" },
+        new("aof_current_rewrite_time_sec", MetricKind.Gauge, "Seconds that a base has been written for; -1: none is",
+            r => r.Server.Aof.RewriteSeconds) { Page = "redis_aof_current_rewrite_duration_sec" },
+        new("aof_last_bgrewrite_status", MetricKind.Fact, "Whether the last base could be written",
+            r => r.Server.Aof.LastRewriteFailed ? "err" : "ok") { Page = "redis_aof_last_bgrewrite_status" },
+        new("aof_rewrites", MetricKind.Counter, "Bases since the start", r => r.Server.Aof.Rewrites),
+        new("aof_rewrites_consecutive_failures", MetricKind.Counter, "Bases that could not be written since the last "
+            + "that could", r => r.Server.Aof.Failures),
+        new("aof_last_write_status", MetricKind.Fact, "Whether the append-only file can be written",
+            r => r.Server.Aof.Error == null ? "ok" : "err") { Page = "redis_aof_last_write_status" },
+        new("aof_last_cow_size", MetricKind.Gauge, "No fork is made", r => 0)
             { Page = "redis_aof_last_cow_size_bytes" },
-        new("aof_current_size", MetricKind.Gauge, "No append-only file yet", r => 0)
+        new("aof_current_size", MetricKind.Gauge, "Bytes of all its files", r => r.Server.Aof.Bytes)
             { Page = "redis_aof_current_size_bytes" },
-        new("aof_base_size", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_base_size_bytes" },
-        new("aof_pending_rewrite", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_pending_rewrite" },
-        new("aof_buffer_length", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_buffer_length" },
-        new("aof_pending_bio_fsync", MetricKind.Gauge, "No append-only file yet", r => 0)
-            { Page = "redis_aof_pending_bio_fsync" },
-        new("aof_delayed_fsync", MetricKind.Counter, "No append-only file yet", r => 0)
-            { Page = "redis_aof_delayed_fsync" },
+        new("aof_base_size", MetricKind.Gauge, "What there was when it was last loaded or written anew",
+            r => r.Server.Aof.GrownFromBytes) { Page = "redis_aof_base_size_bytes" },
+        new("aof_pending_rewrite", MetricKind.Gauge, "Whether a base is to be written as soon as that can be",
+            r => r.Server.Aof.IsScheduled ? 1 : 0) { Page = "redis_aof_pending_rewrite" },
+        new("aof_buffer_length", MetricKind.Gauge, "Bytes that may not be on the disk yet",
+            r => r.Server.Aof.TailBytes) { Page = "redis_aof_buffer_length" },
+        new("aof_pending_bio_fsync", MetricKind.Gauge, "Whether the disk is being waited for",
+            r => r.Server.Aof.IsSyncing ? 1 : 0) { Page = "redis_aof_pending_bio_fsync" },
+        new("aof_delayed_fsync", MetricKind.Counter, "How often writers were held up by the disk",
+            r => r.Server.Aof.Delayed) { Page = "redis_aof_delayed_fsync" },
+        new("aof_last_load_truncated_bytes", MetricKind.Gauge, "Bytes that the start has cut off, which were not "
+            + "written whole", r => r.Server.Aof.BytesCut),
         new("module_fork_in_progress", MetricKind.Gauge, "No modules", r => 0)
             { Page = "redis_module_fork_in_progress" },
         new("module_fork_last_cow_size", MetricKind.Gauge, "No modules", r => 0)

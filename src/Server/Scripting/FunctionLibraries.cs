@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
 using Kv.Server.Execution;
+using Kv.Server.Persistence;
 
 namespace Kv.Server.Scripting;
 
@@ -16,6 +17,9 @@ internal sealed class FunctionLibraries(CommandTable commands,
 {
     private readonly Lock _changes = new();
     private volatile Content _now = new([], new Dictionary<string, LibraryFunction>());
+
+    /// <summary>Gets what changes; null: nobody wants it.</summary>
+    public Feed? Feed { get; set; }
 
     /// <summary>In the order in which they came.</summary>
     public IReadOnlyList<FunctionLibrary> All => _now.Libraries;
@@ -45,6 +49,7 @@ internal sealed class FunctionLibraries(CommandTable commands,
         {
             if (!replaces) CheckIsNew(name);
             Publish([.. _now.Libraries.Where(other => other.Name != name), library]);
+            Say(library);
         }
 
         return name;
@@ -84,6 +89,8 @@ internal sealed class FunctionLibraries(CommandTable commands,
             if (policy == LibraryPolicy.Append && stay.FirstOrDefault(IsNamedAnew) is { } twice)
                 throw new ScriptRefusedException($"ERR Library {twice.Name} already exists");
             Publish([.. stay.Where(library => !IsNamedAnew(library)), .. libraries]);
+            if (policy == LibraryPolicy.Flush) Say("FLUSH"u8.ToArray());
+            foreach (var library in libraries) Say(library);
         }
     }
 
@@ -94,13 +101,32 @@ internal sealed class FunctionLibraries(CommandTable commands,
         {
             if (!Has(name)) return false;
             Publish([.. _now.Libraries.Where(library => library.Name != name)]);
+            Say("DELETE"u8.ToArray(), Encoding.Latin1.GetBytes(name));
             return true;
         }
     }
 
     public void Clear()
     {
-        lock (_changes) Publish([]);
+        lock (_changes)
+        {
+            Publish([]);
+            Say("FLUSH"u8.ToArray());
+        }
+    }
+
+    // REPLACE, and after it is there: a snapshot may have it, too.
+    private void Say(FunctionLibrary library) => Say("LOAD"u8.ToArray(), "REPLACE"u8.ToArray(), library.Code);
+
+    private void Say(params ReadOnlySpan<byte[]> words)
+    {
+        if (Feed is not { IsOn: true } feed) return;
+        var effects = new EffectBytes();
+        effects.Begin(EffectBytes.NoDatabase, 1 + words.Length);
+        effects.Add("FUNCTION"u8);
+        foreach (byte[] word in words) effects.Add(word);
+        effects.End();
+        feed.AddOther(effects);
     }
 
     private bool Has(string name) => _now.Libraries.Any(library => library.Name == name);

@@ -100,11 +100,20 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         _stepCounters = server.Counters.Borrow();
         _store = session;
         _steppedRunner = NewRunner(session, _stepCounters);
+        _steppedRunner.Events.Effects.TakeOver(_runner!.Events.Effects);
         _stepWriter = server.Tracking.WriterOf(session.Slot);
     }
 
     /// <summary>Serves those who waited for what the steps have changed.</summary>
-    public void ServeArrivals() => _steppedRunner!.ServeArrivals();
+    public void ServeArrivals()
+    {
+        var context = _steppedRunner!.NewContext();
+        context.Session = _client!;
+        _steppedRunner.ServeArrivals(ref context);
+    }
+
+    /// <summary>Puts what the steps have done into the feed, while their keys are held.</summary>
+    public void CloseEffects() => _steppedRunner!.Events.Effects.Close(_client);
 
     /// <summary>Ends those steps, if there were any.</summary>
     public void EndSteps()

@@ -130,7 +130,18 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     public void Begin(StoreSession session) => _commands.BeginSteps(session);
 
     /// <inheritdoc/>
-    public bool Use(in HeldKeys held) => RunOn() != LuaOutcome.Suspended;
+    public bool Use(in HeldKeys held)
+    {
+        bool isDone = true;
+        try
+        {
+            return isDone = RunOn() != LuaOutcome.Suspended;
+        }
+        finally
+        {
+            if (isDone) _commands.CloseEffects();
+        }
+    }
 
     /// <inheritdoc cref="ScriptProgram.Load"/>
     public string? Load(LuaChunk chunk, List<FunctionRegistration> registered, LoadLimits limits) =>
@@ -317,9 +328,16 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     public void RunRest(StoreSession session)
     {
         Begin(session);
-        // Ends: with the script, or when it is killed, or with the server.
-        while (RunOn() == LuaOutcome.Suspended)
+        try
         {
+            // Ends: with the script, or when it is killed, or with the server.
+            while (RunOn() == LuaOutcome.Suspended)
+            {
+            }
+        }
+        finally
+        {
+            _commands.CloseEffects();
         }
 
         // Before others can take what was brought for those who wait.

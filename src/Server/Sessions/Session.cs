@@ -48,6 +48,13 @@ internal sealed class Session : ITrackingClient
 
     public KvServer Server { get; }
 
+    /// <summary>The last ticket of the feed that its commands have drawn; 0: none.</summary>
+    // By whoever runs its commands, or serves it; read by its own thread afterwards.
+    public long LastTicket { get; set => field = Math.Max(field, value); }
+
+    /// <summary>What was sent of a command that goes on in steps, for the feed; null: nobody wants it.</summary>
+    public byte[]? SentEffect { get; set; }
+
     /// <summary>The database of the next command.</summary>
     public int Database { get; set; }
 
@@ -90,7 +97,7 @@ internal sealed class Session : ITrackingClient
     {
         RightsVersion = Server.Users.Version;       // before the rules: newer ones only mean one more look
         var rules = User.Rules;
-        Restriction = rules.AllowsEverything ? null : rules;
+        Restriction = rules.AllowsEverything || IsReplay ? null : rules;
         // Removed while this client logged in: whoever removed it may have looked at the clients before. The fence
         // orders the write of User before this read, as theirs does the removal before their look.
         Interlocked.MemoryBarrier();
@@ -201,6 +208,9 @@ internal sealed class Session : ITrackingClient
     /// <summary>Whether <see cref="Steps"/> have written a part of their reply: nothing else may be written before its
     /// end.</summary>
     internal bool IsInReply { get; set; }
+
+    /// <summary>Whether its commands come from a file, and were allowed when they first ran.</summary>
+    internal bool IsReplay { get; init; }
 
     /// <summary>Between MULTI and EXEC.</summary>
     public bool InMulti { get; set => SetGate(ref field, value); }

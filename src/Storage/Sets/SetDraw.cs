@@ -28,6 +28,7 @@ internal struct SetDraw(long count)
                 for (int i = 0; i < batch.Count; i++)
                 {
                     sink.Write(batch.Member(i));
+                    value.Tell(new KeyDetail(KeyDetailKind.MemberDrawn) { Member = batch.Member(i) });
                     set.Remove(batch.Member(i));
                 }
             }
@@ -37,6 +38,7 @@ internal struct SetDraw(long count)
         {
             var member = set.View.Random(ref _dice);
             sink.Write(member);
+            value.Tell(new KeyDetail(KeyDetailKind.MemberDrawn) { Member = member });
             set.Remove(member);
         }
 

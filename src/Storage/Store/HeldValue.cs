@@ -166,6 +166,15 @@ internal readonly unsafe ref struct HeldValue
         if (_changes.IsHeard) _changes.Notices.Tell(note, in _held);
     }
 
+    /// <summary>Whether anybody may want to be told.</summary>
+    public bool IsHeard => _changes.IsHeard;
+
+    /// <summary>Tells those who listen what does not follow from the command.</summary>
+    public void Tell(in KeyDetail detail)
+    {
+        if (_changes.IsHeard) _changes.Notices.Tell(detail, in _held);
+    }
+
     /// <summary>Has those who wait for the key looked at, after a change that was not watched.</summary>
     public void NoteArrival()
     {

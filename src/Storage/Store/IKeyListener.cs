@@ -6,6 +6,10 @@ internal enum KeyNote : byte
     /// <summary>A command is about to change the key: to those who watch it, that is a change.</summary>
     Changed,
 
+    /// <summary>What is at the key changes, though not what those see who watch it: who has read a stream, what is
+    /// remembered of a count.</summary>
+    Altered,
+
     /// <summary>A key that was not there has a value.</summary>
     Added,
 
@@ -40,6 +44,12 @@ internal interface IKeyListener
     /// <param name="database">The number of the key's database.</param>
     /// <param name="key">Valid during the call.</param>
     void Hear(KeyNote note, int database, ReadOnlySpan<byte> key);
+
+    /// <summary>Is told what a command, or time, has chosen by itself: who repeats it cannot know.</summary>
+    /// <param name="detail">Valid during the call.</param>
+    void HearDetail(int database, ReadOnlySpan<byte> key, in KeyDetail detail)
+    {
+    }
 
     /// <summary>Publishes what it has heard, before a key is let go of.</summary>
     void Settle();

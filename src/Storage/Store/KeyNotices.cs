@@ -85,6 +85,15 @@ internal sealed class KeyNotices(Store store, int slot)
         if (number >= 0) listener.Hear(note, number, held.Key);
     }
 
+    /// <summary>Tells those who listen what does not follow from the command that has changed a held key.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Tell(in KeyDetail detail, in HeldRecord held)
+    {
+        if (ListenerTo(HeardNotes.Changes) is not { } listener) return;
+        int number = Array.IndexOf(store.Table, held.Database);
+        if (number >= 0) listener.HearDetail(number, held.Key, detail);
+    }
+
     /// <summary>Tells those who listen that a read has not found a key.</summary>
     public void NoteMiss(int number, ReadOnlySpan<byte> key) =>
         ListenerTo(HeardNotes.Misses)?.Hear(KeyNote.Missed, number, key);

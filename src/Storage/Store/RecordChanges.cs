@@ -60,6 +60,9 @@ internal sealed unsafe class RecordChanges
         NowSeconds = nowMs / 1000;
     }
 
+    /// <summary>Tells what expiries are compared with, if that is not the clock.</summary>
+    public void SetExpiryClock(long nowMs) => NowMs = _builder.NowMs = nowMs;
+
     /// <summary>Looks at a held record, lets the update decide, and does it. The record stays held.</summary>
     public StoreStatus Apply<TUpdate>(ref HeldRecord held, DataType type, ref TUpdate update)
         where TUpdate : struct, IValueUpdate, allows ref struct
@@ -431,7 +434,12 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key changes it");
         if (cause != ChangeCause.None) NoteChange(held, cause);
-        else KeepValue(held);
+        else
+        {
+            KeepValue(held);
+            if (_watches.IsAny) _notices.Tell(KeyNote.Altered, held);
+        }
+
         held.Word = RecordWord.NextVersion(held.Word);
         Touch(held.Record);
     }

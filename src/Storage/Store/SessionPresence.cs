@@ -37,6 +37,9 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <summary>Whether something holds keys, and takes long: nobody can stop all others.</summary>
     public bool MeetsLongWork => store.SteppedHolds.HasLong;
 
+    /// <summary>Whether all others stand still for it.</summary>
+    public bool PausesOthers => _pausesOthers;
+
     /// <summary>Begins a turn, after those that want a pause.</summary>
     public void Begin()
     {

@@ -57,6 +57,10 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Unix milliseconds as of the start of the turn; never goes back.</summary>
     public long NowMs => _changes.NowMs;
 
+    /// <summary>What expiries are compared with in place of the clock, from the next turn on; 0: the clock. For what is
+    /// replayed: a key that a later command would make live longer must not expire before that.</summary>
+    internal long FrozenClockMs { get; set; }
+
     /// <summary>How members of collections are hashed.</summary>
     internal ref readonly KeyHash MemberHash => ref _store.Hash;
 
@@ -712,7 +716,12 @@ public sealed unsafe class StoreSession : IDisposable
         _selected.Use(database);
     }
 
-    private void ReadClock() => _changes.SetClock(_store.Clock.ReadMs());
+    private void ReadClock()
+    {
+        long now = _store.Clock.ReadMs();
+        _changes.SetClock(now);
+        if (FrozenClockMs != 0) _changes.SetExpiryClock(FrozenClockMs);
+    }
 
     /// <summary>The record of a key, from the hint when that holds.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -120,7 +120,14 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     public uint TryTouchConsumer(uint group, ReadOnlySpan<byte> name, long nowMs)
     {
         uint record = this[group].Find(name).Record;
-        if (record == 0) return TryAddConsumer(group, name, nowMs);
+        if (record == 0)
+        {
+            record = TryAddConsumer(group, name, nowMs);
+            if (record != 0)
+                _value.Tell(new KeyDetail(KeyDetailKind.ConsumerAdded) { Group = this[group].Name, Consumer = name });
+            return record;
+        }
+
         Touch(record, nowMs);
         return record;
     }
@@ -206,7 +213,9 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         PendingEntry* pending = Find(group, id);
         if (!new StreamView(_value.View).TryGet(id, out _))
         {
-            if (pending != null && Acknowledge(group, id)) outcome = StreamClaimOutcome.Gone;
+            if (pending == null || !Acknowledge(group, id)) return true;
+            outcome = StreamClaimOutcome.Gone;
+            _value.Tell(new KeyDetail(KeyDetailKind.Gone) { Group = this[group].Name, Id = id });
             return true;
         }
 
@@ -220,8 +229,27 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         else if (terms.IsDelivery) pending->Deliveries++;
         Consumer(consumer).ActiveMs = nowMs;
         outcome = StreamClaimOutcome.Claimed;
+        TellClaimed(group, consumer, id);
         return true;
     }
+
+    /// <summary>Tells those who listen with whom an entry is pending.</summary>
+    public void TellClaimed(uint group, uint consumer, StreamId id)
+    {
+        if (!_value.IsHeard) return;
+        PendingEntry* pending = Find(group, id);
+        _value.Tell(new KeyDetail(KeyDetailKind.Claimed)
+        {
+            Group = this[group].Name, Consumer = Consumer(consumer).Name, Id = id, LastId = this[group].LastId,
+            DeliveredMs = pending->DeliveredMs, Count = pending->Deliveries,
+        });
+    }
+
+    /// <summary>Tells those who listen up to where a group has read.</summary>
+    public void TellRead(uint group) => _value.Tell(new KeyDetail(KeyDetailKind.Read)
+    {
+        Group = this[group].Name, LastId = this[group].LastId, Count = this[group].EntriesRead,
+    });
 
     /// <summary>The first entry pending in a group from an id on; 0-0: there is none.</summary>
     public StreamId PendingFrom(uint group, StreamId first)

@@ -101,6 +101,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
             _value.Tell(KeyNote.Trimmed);
         }
 
+        if (isDone && removed != 0) _value.Tell(new KeyDetail(KeyDetailKind.Trimmed) { Count = View.Length });
         if (isDone && removed != 0) _value.TidyRegion();
         return isDone;
     }

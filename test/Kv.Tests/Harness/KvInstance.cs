@@ -41,6 +41,14 @@ public sealed class KvInstance : TestServer
         new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options])).GetAwaiter()
             .GetResult());
 
+    /// <summary>The same with files, as the program has them.</summary>
+    public static KvInstance StartOnDisk(string directory, params string[] options)
+    {
+        var parsed = OptionsOf([.. UsualNow, "--dir", directory, .. options]);
+        parsed.LoadsAtStart = true;
+        return new KvInstance(KvServer.StartAsync(parsed).GetAwaiter().GetResult());
+    }
+
     /// <summary>The same with a log.</summary>
     public static KvInstance Start(ILoggerFactory log, params string[] options) =>
         new(KvServer.StartAsync(OptionsOf([.. UsualNow, .. options]), log).GetAwaiter()

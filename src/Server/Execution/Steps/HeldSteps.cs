@@ -95,7 +95,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     {
         _head = head;
         _owner = new StepsOwner(context);
-        _events = context.Events.ForSteps();
+        _events = context.Events.ForSteps(ref context);
         Count = count;
         _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };
@@ -110,6 +110,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
         if (work == null)
         {
             _reply!.Dispose();
+            if (_events != null) context.Events.Effects.TakeBack(_events.Effects);
             GiveUp();
             return false;
         }

@@ -43,7 +43,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _session = context.Session;
         _kind = kind;
         _owner = new StepsOwner(context);
-        _events = context.Events.ForSteps();
+        _events = context.Events.ForSteps(ref context);
         if (context.Command.ReadsKeys && _session.Tracking is { Remembers: true } tracking) _tracking = tracking;
         _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;
@@ -209,6 +209,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         for (; _deletedSingly < end; _deletedSingly++)
         {
             byte* key = Key(_deletedSingly, out int length);
+            context.Say("DEL"u8, new ReadOnlySpan<byte>(key, length));      // each by itself
             if (context.Store.Delete(context.Store.Key(new ReadOnlySpan<byte>(key, length)))) _counted++;
         }
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
+using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Server.Tracking;
 using Kv.Storage;
@@ -28,6 +29,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     private readonly SessionOutput _output;
     private readonly HashSet<int> _databases = [];
     private readonly WorkerCounters _counters;
+    private CommandEffects? _begun;
     private CommandRunner? _runner;
     private KeyWriter? _writer;
     private IHeldSteps? _work;
@@ -111,6 +113,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
         if (!IsPlain(transaction, at)) return false;
         var steps = new TransactionSteps(ref context, transaction, exec, at);
         steps._reply.Take(context.Output, start);       // before others can go on with it
+        if (context.Store.Transaction != null) steps._begun = context.Events.Effects;
         IHeldSteps? work = context.Store.Transaction == null
             ? new TransactionHold(context.Server.Store, steps)      // of no key, but long all the same
             : context.Store.Transacting.TryBeginUse(steps);
@@ -168,6 +171,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     public void Begin(StoreSession session)
     {
         _runner = new CommandRunner(_server, session, _counters, _output) { CountsParts = !_isOfOne };
+        if (_begun != null) _runner.Events.Effects.TakeOver(_begun);
         _writer = _server.Tracking.WriterOf(session.Slot);
         _transaction.Pace = TransactionPace.Steps;
         _transaction.IsRunning = true;      // so its commands wait for nobody, and take no keys of their own
@@ -175,6 +179,20 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
 
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)
+    {
+        bool isDone = true;
+        try
+        {
+            return isDone = UseTracked();
+        }
+        finally
+        {
+            // The keys are held still.
+            if (isDone) _runner!.Events.Effects.Close(_session);
+        }
+    }
+
+    private bool UseTracked()
     {
         if (_server.Tracking.ClientCount == 0) return Use();
         // For this step only: the session is then anybody's.

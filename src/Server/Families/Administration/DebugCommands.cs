@@ -92,6 +92,7 @@ internal static class DebugCommands
         else if (hasOne && context.Args.TryKeyword("LOG"u8)) Log(ref context);
         else if (context.Args.Count is >= 3 and <= 5 && context.Args.TryKeyword("POPULATE"u8)) Populate(ref context);
         else if (context.Args.TryKeyword("RELOAD"u8)) Reload(ref context);
+        else if (context.Args.Count == 2 && context.Args.TryKeyword("LOADAOF"u8)) LoadAof(ref context);
         else if (context.Args.TryKeyword("DIGEST-VALUE"u8)) DigestValue(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("DIGEST"u8)) Digest(ref context);
         else if (context.Args.Count == 2 && context.Args.TryKeyword("INTEGRITY"u8)) Integrity(ref context);
@@ -191,6 +192,26 @@ internal static class DebugCommands
         if (status == RdbStatus.Ok) context.Reply.WriteOk();
         else context.Fail(status == RdbStatus.OutOfMemory
             ? Errors.OutOfMemory : "ERR Error trying to load the RDB dump"u8);
+    }
+
+    // All clients wait while it is loaded.
+    private static void LoadAof(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply) || !OtherClients.TryStop(ref context)) return;
+        string? error;
+        try
+        {
+            error = context.Server.Aof.Reload(context.Store);
+        }
+        finally
+        {
+            OtherClients.LetGoOn(ref context);
+            context.Store.Select(context.Session.Database);
+        }
+
+        if (error == null) context.Reply.WriteOk();
+        else context.Fail([.. "ERR Error trying to load the AOF files, check server logs: "u8,
+            .. System.Text.Encoding.UTF8.GetBytes(error)]);
     }
 
     private static void Error(ref CommandContext context)

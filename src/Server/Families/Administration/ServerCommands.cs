@@ -138,14 +138,15 @@ internal static class ServerCommands
     private static void FlushAll(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        context.Store.FlushAll();
+        if (!Run(ref context, static (ref CommandContext context) => context.Store.FlushAll())) return;
         context.Reply.WriteOk();
     }
 
     private static void FlushDb(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        context.Store.Flush(context.Session.Database);
+        if (!Run(ref context, static (ref CommandContext context) => context.Store.Flush(context.Session.Database)))
+            return;
         context.Reply.WriteOk();
     }
 
@@ -244,8 +245,35 @@ internal static class ServerCommands
         long count = context.Server.Options.Databases;
         if ((ulong)first >= (ulong)count || (ulong)second >= (ulong)count) context.Args.Fail(Errors.DatabaseOutOfRange);
         if (!context.Args.Finish(context.Reply)) return;
-        context.Store.Swap((int)first, (int)second);
+        int one = (int)first, other = (int)second;
+        if (!context.IsFed) context.Store.Swap(one, other);
+        else if (!OtherClients.TryStop(ref context)) return;
+        else
+        {
+            context.Store.Swap(one, other);
+            context.Events.Effects.Mark();
+            OtherClients.LetGoOn(ref context);
+        }
+
         context.Reply.WriteOk();
+    }
+
+    /// <summary>Flushes. For the feed while all others stand still: none of them then writes to what is gone, and says
+    /// so later.</summary>
+    /// <returns>False after answering an error.</returns>
+    private static bool Run(ref CommandContext context, CommandHandler flush)
+    {
+        if (!context.IsFed)
+        {
+            flush(ref context);
+            return true;
+        }
+
+        if (!OtherClients.TryStop(ref context)) return false;
+        flush(ref context);
+        context.Events.Effects.Mark();
+        OtherClients.LetGoOn(ref context);
+        return true;
     }
 
     private static void Time(ref CommandContext context)

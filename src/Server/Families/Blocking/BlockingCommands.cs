@@ -105,7 +105,7 @@ internal static class BlockingCommands
         {
             Usage = "numlocal numreplicas timeout",
             Summary =
-                "Waits until what this connection has written is in append-only files, of which there are none yet.",
+                "Waits until what this connection has written is on the disk, in the append-only file.",
             Complexity = "O(1)", Since = "7.2.0", Group = CommandGroup.Generic,
             Flags = CommandFlags.NoScript, Categories = AclCategories.Connection,
             Tips = ["request_policy:all_shards", "response_policy:agg_min"],
@@ -125,8 +125,15 @@ internal static class BlockingCommands
         long replicas = context.Args.NextInt64(0, long.MaxValue, "ERR value is out of range, must be positive"u8);
         long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
         if (!context.Args.Finish(context.Reply)) return;
-        if (local == 0) WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
-        else context.Fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8);
+        var aof = context.Server.Aof;
+        if (local == 0 && !context.Server.Options.AppendOnly)
+            WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
+        else if (local != 0 && !context.Server.Options.AppendOnly)
+            context.Fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8);
+        else if (!context.MayBlock || (replicas <= 0 && (local == 0 || aof.IsDurable(context.Session))))
+            BlockedForDisk.Write(context.Reply, aof.IsDurable(context.Session));
+        else context.Block(new BlockedForDisk(context.Session, isEnough: replicas <= 0), DataType.Any,
+            new KeyRange(1, 0, 1), timeoutMs);
     }
 
     private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)

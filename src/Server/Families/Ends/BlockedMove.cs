@@ -45,6 +45,8 @@ internal sealed class BlockedMove : BlockedCommand
         bool isMoved = ListEnds.Move(serving.Reply, from, held.Value(1),
             serving.KeyBytes.AsSpan().SequenceEqual(_destination), _fromLeft, _toLeft);
         if (!isMoved) return true;
+        if (serving.IsFed)
+            ListEnds.SayMove(serving.Say(5), serving.KeyBytes, _destination, _fromLeft, _toLeft);
         serving.Notify(ListEnds.PushAt(_toLeft), _destination);
         serving.Notify(ListEnds.PopAt(_fromLeft), serving.KeyBytes);
         return true;

@@ -12,6 +12,7 @@ internal sealed class BlockedPop(Session session, PopRule rule) : BlockedCommand
         using var held = serving.Store.Hold(serving.Key, rule.Type);
         if (held.Status != StoreStatus.Ok || !serving.TryClaim()) return false;
         serving.Arm(rule.Event);
+        if (serving.IsFed) rule.Say(serving.Say(rule.WordsSaid), serving.KeyBytes);
         rule.Take(serving.Reply, serving.KeyBytes, held.Value);
         return true;
     }

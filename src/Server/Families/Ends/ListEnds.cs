@@ -2,6 +2,7 @@ using System.Buffers;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -39,6 +40,7 @@ internal static class ListEnds
             return false;
         else if (Move(context.Reply, from, held.Value(1), source.SequenceEqual(context.Args[2].Span), fromLeft, toLeft))
         {
+            if (context.IsFed) SayMove(context.Say(5), source, context.Args[2].Span, fromLeft, toLeft);
             context.Notify(PushAt(toLeft), 2);
             context.Notify(PopAt(fromLeft), 1);
         }
@@ -65,6 +67,18 @@ internal static class ListEnds
         WriteOne(reply, new ListValue(from).View, fromLeft);
         from.BeginChange();
         return true;
+    }
+
+    /// <summary>Says that an element has moved, as a command that does not wait.</summary>
+    public static void SayMove(EffectBytes effect, ReadOnlySpan<byte> source, ReadOnlySpan<byte> destination,
+        bool fromLeft, bool toLeft)
+    {
+        effect.Add("LMOVE"u8);
+        effect.Add(source);
+        effect.Add(destination);
+        effect.Add(fromLeft ? "LEFT"u8 : "RIGHT"u8);
+        effect.Add(toLeft ? "LEFT"u8 : "RIGHT"u8);
+        effect.End();
     }
 
     /// <summary>The event of an element that is put at an end.</summary>

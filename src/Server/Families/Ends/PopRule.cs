@@ -2,6 +2,7 @@ using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
+using Kv.Server.Persistence;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -85,9 +86,7 @@ internal readonly struct PopRule
             var key = context.Args[keys.First + i].Span;
             if (value.Type != Type) context.Fail(Errors.WrongType);
             else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-            else if (Count == 0) TakeOne(context.Reply, key, value);
-            else if (Type == DataType.List) HeldWork.Run(ref context, held, i, key, ListWork(value));
-            else HeldWork.Run(ref context, held, i, key, SortedSetWork(context.Reply, value));
+            else Take(ref context, held, i, key);
             return true;
         }
 
@@ -101,10 +100,37 @@ internal readonly struct PopRule
         if (held.Status == StoreStatus.NotFound) return false;
         if (held.Status != StoreStatus.Ok) context.Fail(Errors.For(held.Status));
         else if (leavesToOthers && IsAwaited(ref context, key)) return false;
-        else if (Count == 0) TakeOne(context.Reply, key, held.Value);
+        else Take(ref context, held, key);
+        return true;
+    }
+
+    private void Take(ref CommandContext context, in HeldKey held, ReadOnlySpan<byte> key)
+    {
+        if (context.IsFed) Say(context.Say(WordsSaid), key);
+        if (Count == 0) TakeOne(context.Reply, key, held.Value);
         else if (Type == DataType.List) HeldWork.Run(ref context, held, key, ListWork(held.Value));
         else HeldWork.Run(ref context, held, key, SortedSetWork(context.Reply, held.Value));
-        return true;
+    }
+
+    private void Take(ref CommandContext context, in HeldKeys held, int index, ReadOnlySpan<byte> key)
+    {
+        if (context.IsFed) Say(context.Say(WordsSaid), key);
+        var value = held.Value(index);
+        if (Count == 0) TakeOne(context.Reply, key, value);
+        else if (Type == DataType.List) HeldWork.Run(ref context, held, index, key, ListWork(value));
+        else HeldWork.Run(ref context, held, index, key, SortedSetWork(context.Reply, value));
+    }
+
+    /// <summary>Words of what is said of it: see <see cref="Say"/>.</summary>
+    public int WordsSaid => Count == 0 ? 2 : 3;
+
+    /// <summary>Says what is taken, as a command that names the key and does not wait.</summary>
+    public void Say(EffectBytes effect, ReadOnlySpan<byte> key)
+    {
+        effect.Add(Type == DataType.List ? FromFirst ? "LPOP"u8 : "RPOP"u8 : FromFirst ? "ZPOPMIN"u8 : "ZPOPMAX"u8);
+        effect.Add(key);
+        if (Count != 0) effect.Add(Count);
+        effect.End();
     }
 
     private static bool IsAwaited(ref CommandContext context, ReadOnlySpan<byte> key) =>

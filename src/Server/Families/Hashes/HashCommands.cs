@@ -337,9 +337,31 @@ internal static class HashCommands
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
         System.Buffers.Text.Utf8Formatter.TryFormat(sum, digits, out int length);
         var hash = new HashValue(held.Value);
+        if (context.IsFed) SaySum(ref context, hash.View, field, digits[..length]);
         hash.Set(field, digits[..length], keepExpiry: true);
         hash.Settle();
         context.Reply.WriteInteger(sum);
+    }
+
+    /// <summary>Says what a field is from now on; when it expires stays as it is.</summary>
+    private static void SaySum(ref CommandContext context, HashView hash, ReadOnlySpan<byte> field,
+        scoped ReadOnlySpan<byte> sum)
+    {
+        var effect = context.Say(4);
+        effect.Add("HSET"u8);
+        effect.Add(context.Args[1].Span);
+        effect.Add(field);
+        effect.Add(sum);
+        effect.End();
+        if (!hash.TryGet(field, out _, out long expiryMs) || expiryMs == FieldExpiry.None) return;
+        effect = context.Say(6);
+        effect.Add("HPEXPIREAT"u8);
+        effect.Add(context.Args[1].Span);
+        effect.Add(expiryMs);
+        effect.Add("FIELDS"u8);
+        effect.Add(1);
+        effect.Add(field);
+        effect.End();
     }
 
     private static void HIncrByFloat(ref CommandContext context)

@@ -142,7 +142,19 @@ internal static class HashExpiryCommands
         }
 
         if (removes) context.Arm(KeyEvent.HDel);
+        if (context.IsFed) SayExpiry(ref context, expiryMs);
         hash.Settle();
+    }
+
+    /// <summary>Says the same with an absolute time.</summary>
+    private static void SayExpiry(ref CommandContext context, long expiryMs)
+    {
+        var effect = context.Say(context.Args.Count);
+        effect.Add("HPEXPIREAT"u8);
+        effect.Add(context.Args[1].Span);
+        effect.Add(expiryMs);
+        for (int i = 3; i < context.Args.Count; i++) effect.Add(context.Args[i].Span);
+        effect.End();
     }
 
     private static void HTtl(ref CommandContext context) =>

@@ -193,7 +193,12 @@ internal static class KeyCommands
     {
         int deleted = 0;
         while (context.Args.Remaining > 0)
-            if (context.Store.Delete(context.Args.NextKey())) deleted++;
+        {
+            var key = context.Args.NextKey();
+            context.Say("DEL"u8, key.Bytes);        // each by itself
+            if (context.Store.Delete(key)) deleted++;
+        }
+
         return deleted;
     }
 

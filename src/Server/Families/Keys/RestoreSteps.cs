@@ -48,7 +48,7 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
         {
             var status = reader.Read(context.MayStep ? WorkPerStep : long.MaxValue);
             isDone = status != RdbStatus.More;
-            if (isDone) Finish(ref context, key, terms, ref reader.Value, status);
+            if (isDone) Finish(ref context, key, terms, ref reader.Value, status, context.Args.At(0), context.Args.Count);
             else context.Continue(new RestoreSteps(ref context, terms, reader));
         }
         catch
@@ -70,7 +70,8 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
     {
         var status = _reader.Read(WorkPerStep);
         if (status == RdbStatus.More) return false;
-        Finish(ref context, context.Store.Key(_command.Items[1].Span), _terms, ref _reader.Value, status);
+        Finish(ref context, context.Store.Key(_command.Items[1].Span), _terms, ref _reader.Value, status,
+            _command.Items, _command.Count);
         Dispose();
         return true;
     }
@@ -91,8 +92,9 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
     }
 
     private static void Finish(ref CommandContext context, scoped in Key key, in Terms terms, ref RdbValue value,
-        RdbStatus status)
+        RdbStatus status, Argument* sent, int count)
     {
+        if (status == RdbStatus.Ok && context.IsFed) Say(ref context, terms, sent, count);
         if (status == RdbStatus.BadData) context.Fail("ERR Bad data format"u8);
         else if (status == RdbStatus.BadChecksum) context.Fail("ERR DUMP payload version or checksum are wrong"u8);
         else if (status == RdbStatus.Unknown)
@@ -101,6 +103,26 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
         else if (terms.ExpiryMs != NewValue.NoExpiry && terms.ExpiryMs <= context.Store.NowMs)
             FinishExpired(ref context, key, terms.Replaces);
         else Put(ref context, key, terms, ref value);
+    }
+
+    /// <summary>Says the same with an absolute time; or that the key is gone.</summary>
+    private static void Say(ref CommandContext context, in Terms terms, Argument* sent, int count)
+    {
+        if (terms.ExpiryMs != NewValue.NoExpiry && terms.ExpiryMs <= context.Store.NowMs)
+        {
+            context.Say("DEL"u8, sent[1].Span);
+            return;
+        }
+
+        var effect = context.Say(count + 1);
+        for (int i = 0; i < count; i++)
+        {
+            if (i == 2) effect.Add(terms.ExpiryMs == NewValue.NoExpiry ? 0 : terms.ExpiryMs);
+            else effect.Add(sent[i].Span);
+        }
+
+        effect.Add("ABSTTL"u8);
+        effect.End();
     }
 
     // Its time has passed: nothing is there then.

@@ -9,6 +9,12 @@ internal static class SnapshotCommands
 {
     internal static readonly Command[] Table =
     [
+        new("BGREWRITEAOF", arity: 1, BgRewriteAof)
+        {
+            Summary = "Begins to write the append-only file anew, as short as it can be, beside all clients.",
+            Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.NoAsyncLoading,
+        },
         new("BGSAVE", arity: -1, BgSave)
         {
             Usage = "[SCHEDULE]",
@@ -33,6 +39,22 @@ internal static class SnapshotCommands
             Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.NoAsyncLoading | CommandFlags.NoMulti,
         },
     ];
+
+    private static void BgRewriteAof(ref CommandContext context)
+    {
+        if (!context.Args.Finish(context.Reply)) return;
+        var aof = context.Server.Aof;
+        if (!context.Server.Options.LoadsAtStart) context.Fail("ERR the server was started without files"u8);
+        else if (aof.IsRewriting)
+            context.Fail("ERR Background append only file rewriting already in progress"u8);
+        else
+        {
+            aof.AskRewrite();
+            context.Reply.WriteSimple(aof.IsScheduled || context.InTransaction
+                ? "Background append only file rewriting scheduled"u8
+                : "Background append only file rewriting started"u8);
+        }
+    }
 
     private static void BgSave(ref CommandContext context)
     {

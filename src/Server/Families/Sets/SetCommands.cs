@@ -330,6 +330,8 @@ internal static class SetCommands
 
         long has = new SetValue(held.Value).Count;
         count = Math.Min(count, has);
+        if (hasCount && count == has) context.Say("DEL"u8, key.Bytes);
+        else context.SayNothing();
         if (hasCount && count == has) HeldWork.Run(ref context, held, new SetMembersWork(count, deletes: true));
         else HeldWork.Run(ref context, held, new SetDrawWork(new SetDraw(count), count, alone: !hasCount));
     }

@@ -68,6 +68,7 @@ internal sealed class BlockedRead : BlockedCommand
 
         if (!call.HasAny(held, _ids) || !serving.TryClaim()) return false;
         serving.Arm(KeyEvent.XGroupCreateConsumer);
+        serving.SayNothing();
         call.TryWrite(serving.Reply, held, _ids);
         return true;
     }

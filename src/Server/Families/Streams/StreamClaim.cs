@@ -128,7 +128,9 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     {
         if (!TryFindConsumer(_name)) return false;
         StreamGroup read = _groups[group];
-        if (_lastId > read.LastId) read.LastId = _lastId;
+        if (_lastId <= read.LastId) return true;
+        read.LastId = _lastId;
+        _groups.TellRead(group);
         return true;
     }
 

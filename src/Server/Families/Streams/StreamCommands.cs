@@ -180,8 +180,21 @@ internal static class StreamCommands
             return;
         }
 
+        if (context.IsFed) SayAdded(ref context, key, id, add.First);
         if (add.Trims) HeldWork.RunOpen(ref context, held, new StreamTrimWork(add.Trim, id));
         else StreamIdText.Write(context.Reply, id);
+    }
+
+    /// <summary>Says which id the entry got. What is trimmed is said of the stream.</summary>
+    private static void SayAdded(ref CommandContext context, in Key key, StreamId id, int first)
+    {
+        Span<byte> text = stackalloc byte[StreamIdText.BytesMax];
+        var effect = context.Say(3 + context.Args.Count - first);
+        effect.Add("XADD"u8);
+        effect.Add(key.Bytes);
+        effect.Add(text[..StreamIdText.Format(id, text)]);
+        for (int i = first; i < context.Args.Count; i++) effect.Add(context.Args[i].Span);
+        effect.End();
     }
 
     /// <summary>The id of an entry that is to be added.</summary>
@@ -239,6 +252,7 @@ internal static class StreamCommands
         if (!trim.TryRead(ref context, isAdd: false)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryBegin(ref context, held.Status)) return;
+        context.SayNothing();
         HeldWork.RunOpen(ref context, held, new StreamTrimWork(trim.Trim));
     }
 

@@ -238,7 +238,11 @@ internal static class StreamGroupCommands
         context.Reply.WriteOk();
     }
 
-    private static void XReadGroup(ref CommandContext context) => StreamRead.Run(ref context, isGroup: true);
+    private static void XReadGroup(ref CommandContext context)
+    {
+        context.SayNothing();
+        StreamRead.Run(ref context, isGroup: true);
+    }
 
     private static void XAck(ref CommandContext context)
     {
@@ -290,6 +294,7 @@ internal static class StreamGroupCommands
         var name = context.Args.NextBytes();
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryHold(ref context, held, key, name, out uint group)) return;
+        context.SayNothing();
         HeldWork.Run(ref context, held,
             new ClaimWork(context.Args.All(context.Server.Store), group, context.Store.NowMs));
     }
@@ -304,6 +309,7 @@ internal static class StreamGroupCommands
         if (!options.TryRead(ref context)) return;
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryHold(ref context, held, key, name, out uint group)) return;
+        context.SayNothing();
         long now = context.Store.NowMs;
         var walk = new AutoClaimWalk { Next = new StreamValue(held.Value).Groups.PendingFrom(group, options.First),
             Left = options.Count, Looks = options.Count * StreamClaimTerms.LooksEach };

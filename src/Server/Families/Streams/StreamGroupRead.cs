@@ -58,8 +58,10 @@ internal ref struct StreamGroupRead
             StreamReply.WriteEntry(reply, entry);
             if (isDone) _groups.Advance(_group, entry.Id);
             else _groups.Deliver(_group, _consumer, entry.Id, _nowMs);
+            if (!isDone) _groups.TellClaimed(_group, _consumer, entry.Id);
         }
 
+        if (delivered > 0) _groups.TellRead(_group);
         return true;
     }
 

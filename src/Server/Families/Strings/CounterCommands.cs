@@ -107,7 +107,21 @@ internal static class CounterCommands
         var status = context.Store.Update(key, DataType.String, ref add);
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (add.Length == 0) context.Fail(add.IsNumber ? Errors.NanOrInfinity : Errors.NotAFloat);
-        else context.Reply.WriteBulk(text[..add.Length]);
+        else
+        {
+            context.Reply.WriteBulk(text[..add.Length]);
+            if (context.IsFed) SaySet(ref context, key.Bytes, text[..add.Length]);
+        }
+    }
+
+    private static void SaySet(ref CommandContext context, ReadOnlySpan<byte> key, scoped ReadOnlySpan<byte> text)
+    {
+        var effect = context.Say(4);
+        effect.Add("SET"u8);
+        effect.Add(key);
+        effect.Add(text);
+        effect.Add("KEEPTTL"u8);
+        effect.End();
     }
 
     /// <summary>Adds to an integer, unless the sum leaves 64 bits.</summary>

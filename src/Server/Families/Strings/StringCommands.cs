@@ -219,6 +219,7 @@ internal static unsafe class StringCommands
     {
         var found = context.Args.FindString();
         if (!found.Exists || !context.Args.TryOverwrite(found, value, expiryMs)) return false;
+        if (expiryMs != NewValue.NoExpiry && context.IsFed) SaySet(ref context, context.Args[value].Span, expiryMs);
         context.Reply.WriteOk();
         return true;
     }
@@ -300,11 +301,30 @@ internal static unsafe class StringCommands
         if (context.Args.Finish(context.Reply)) RunSet(ref context, key, ref set);
     }
 
+    /// <summary>Says that the string at the first argument is set, with an expiry.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void SaySet(ref CommandContext context, scoped ReadOnlySpan<byte> value, long expiryMs)
+    {
+        var effect = context.Say(5);
+        effect.Add("SET"u8);
+        effect.Add(context.Args[1].Span);
+        effect.Add(value);
+        effect.Add("PXAT"u8);
+        effect.Add(expiryMs);
+        effect.End();
+    }
+
     /// <summary>Replies OK, nil when the condition did not hold, or the old value where that is asked for.</summary>
     private static void RunSet(ref CommandContext context, in Key key, ref SetStringIf set)
     {
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
+        if (set.Done && set.ExpiryMs != NewValue.NoExpiry && !set.KeepExpiry && context.IsFed)
+        {
+            if (set.ExpiryMs <= set.NowMs) context.Say("DEL"u8, key.Bytes);
+            else SaySet(ref context, set.Value, set.ExpiryMs);
+        }
+
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound))
         {
             set.Forget();
@@ -334,6 +354,7 @@ internal static unsafe class StringCommands
         var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return;
 
+        context.Say("DEL"u8, key.Bytes);
         var take = new TakeString(context.Output);
         var status = context.Store.Update(key, DataType.String, ref take);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
@@ -365,6 +386,12 @@ internal static unsafe class StringCommands
         expire.Error = expire.Persists
             ? default
             : expiry.Resolve(expire.NowMs, "ERR invalid expire time in 'getex' command"u8, out expire.ExpiryMs);
+
+        if (context.IsFed && expire.Error.IsEmpty)
+        {
+            if (expire.Persists) context.Say("PERSIST"u8, key.Bytes);
+            else ExpiryCommands.SayExpiry(ref context, key.Bytes, expire.ExpiryMs);
+        }
 
         var status = context.Store.Update(key, DataType.String, ref expire);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written

@@ -1,0 +1,224 @@
+using System.Globalization;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Persistence.Aof;
+
+/// <summary>The folder of the append-only file: names, the manifest on the disk, and what is no longer
+/// needed.</summary>
+/// <remarks>Threads: any, one at a time by a lock. A change of the manifest is on the disk when the call
+/// returns.</remarks>
+/// <param name="directory">Where the folder is.</param>
+/// <param name="folderName">appenddirname.</param>
+/// <param name="fileName">appendfilename.</param>
+internal sealed class AofFiles(IAofDevice device, string directory, string folderName, string fileName, ILogger log)
+{
+    public const string RdbEnding = ".rdb", AofEnding = ".aof";
+
+    private const string TemporaryPrefix = "temp-";
+
+    private readonly Lock _guard = new();
+    private AofManifest _manifest = AofManifest.Empty;
+
+    public IAofDevice Device => device;
+
+    public string Folder { get; } = Path.Combine(directory, folderName);
+
+    public string ManifestPath => PathOf(fileName + ".manifest");
+
+    // Volatile: replaced whole, under the lock.
+    public AofManifest Manifest => Volatile.Read(ref _manifest);
+
+    /// <summary>The single file of Redis 6 and before, in the directory itself.</summary>
+    public string OldFile { get; } = Path.Combine(directory, fileName);
+
+    public string PathOf(string name) => Path.Combine(Folder, name);
+
+    /// <summary>Where a base is written before it has its name.</summary>
+    public string TemporaryBase => PathOf($"{TemporaryPrefix}rewriteaof-{Environment.ProcessId}{AofEnding}");
+
+    /// <summary>Where the first increment is until there is a base that it comes after.</summary>
+    public string TemporaryIncrement => PathOf($"{TemporaryPrefix}{fileName}.incr");
+
+    /// <summary>Whether there is an append-only file.</summary>
+    public bool Exist => device.Exists(ManifestPath) || device.Exists(OldFile);
+
+    /// <summary>Reads the manifest. A single file of before becomes the base.</summary>
+    /// <returns>False: there is nothing.</returns>
+    /// <exception cref="AofException">The manifest cannot be read, or a file that it names is missing.</exception>
+    public bool TryOpen()
+    {
+        lock (_guard)
+        {
+            var manifest = AofManifest.Empty;
+            if (device.Exists(ManifestPath))
+            {
+                using var stream = device.OpenRead(ManifestPath);
+                using var bytes = new MemoryStream();
+                stream.CopyTo(bytes);
+                manifest = AofManifest.Parse(bytes.ToArray(), ManifestPath);
+            }
+
+            if (device.Exists(OldFile) && TakesOldFile(manifest)) manifest = TakeOldFile();
+            foreach (var file in manifest.Files)
+                if (!device.Exists(PathOf(file.Name)))
+                    throw new AofException($"{PathOf(file.Name)} is missing, which {ManifestPath} names. Bring it back, "
+                        + "or start with --appendonly no");
+            Volatile.Write(ref _manifest, manifest);
+            return manifest.Files.Any();
+        }
+    }
+
+    /// <summary>Whether the file of before has not come into the folder yet: a manifest may say so already.</summary>
+    private bool TakesOldFile(AofManifest manifest) => manifest.Base == null
+        ? manifest.Increments.IsEmpty
+        : manifest.Base.Name == fileName && manifest.Increments.IsEmpty && !device.Exists(PathOf(fileName));
+
+    // The manifest first: after a crash between the two the next start finds the file where it was.
+    private AofManifest TakeOldFile()
+    {
+        device.MakeFolder(Folder);
+        var manifest = AofManifest.Empty.WithBase(new AofFileInfo(fileName, 1, AofFileType.Base), 0);
+        PersistLatched(manifest);
+        device.Move(OldFile, PathOf(fileName));
+        device.SyncFolder(Folder);
+        device.SyncFolder(directory);
+        log.LogInformation("The append-only file {File} has moved into {Folder}", OldFile, Folder);
+        return manifest;
+    }
+
+    /// <summary>Deletes what earlier runs have left: temporary files, and files that have been replaced.</summary>
+    public void Clean(bool collects)
+    {
+        foreach (string name in device.NamesIn(Folder))
+            if (name.StartsWith(TemporaryPrefix, StringComparison.Ordinal)) TryDelete(PathOf(name));
+        if (collects) Collect();
+    }
+
+    /// <summary>Begins a file that everything from now on goes to.</summary>
+    /// <param name="file">In the manifest.</param>
+    /// <param name="fill">Writes what is to be in it before the manifest names it.</param>
+    public AofFileInfo AddIncrement(out IAofFile file, Action<IAofFile, AofFileInfo>? fill = null)
+    {
+        lock (_guard)
+        {
+            device.MakeFolder(Folder);
+            var info = NextIncrementLatched();
+            file = OpenNew(PathOf(info.Name));
+            try
+            {
+                fill?.Invoke(file, info);
+                PersistLatched(_manifest.WithIncrement(info));
+            }
+            catch
+            {
+                file.Dispose();
+                throw;
+            }
+
+            return info;
+        }
+    }
+
+    /// <summary>Begins a file that is not in the manifest yet, see <see cref="SetBase"/>.</summary>
+    public AofFileInfo AddTemporaryIncrement(out IAofFile file)
+    {
+        lock (_guard)
+        {
+            device.MakeFolder(Folder);
+            file = OpenNew(TemporaryIncrement);
+            return NextIncrementLatched();
+        }
+    }
+
+    /// <summary>Makes a file that was written, and is on the disk, the base.</summary>
+    /// <param name="written">Where it is.</param>
+    /// <param name="ending">What it has: <see cref="RdbEnding"/> or <see cref="AofEnding"/>.</param>
+    /// <param name="next">The first increment that comes after it.</param>
+    /// <param name="isTemporary">Whether that increment gets its name now.</param>
+    public AofFileInfo SetBase(string written, string ending, AofFileInfo? next, bool isTemporary)
+    {
+        lock (_guard)
+        {
+            long sequence = _manifest.BaseSequence + 1;
+            var info = new AofFileInfo(
+                string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.base{ending}"), sequence,
+                AofFileType.Base);
+            device.Move(written, PathOf(info.Name));
+            if (isTemporary) device.Move(TemporaryIncrement, PathOf(next!.Name));
+            var manifest = _manifest.WithBase(info, next?.Sequence ?? long.MaxValue);
+            PersistLatched(isTemporary ? manifest.WithIncrement(next!) : manifest);
+            return info;
+        }
+    }
+
+    /// <summary>Deletes files that have been replaced.</summary>
+    public void Collect()
+    {
+        lock (_guard)
+        {
+            if (_manifest.History.IsEmpty) return;
+            foreach (var file in _manifest.History) TryDelete(PathOf(file.Name));
+            try
+            {
+                PersistLatched(_manifest.WithoutHistory());
+            }
+            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+            {
+                log.LogWarning("The manifest {File} still names files that are gone: {Message}", ManifestPath,
+                    exception.Message);
+            }
+        }
+    }
+
+    private AofFileInfo NextIncrementLatched()
+    {
+        long sequence = _manifest.IncrementSequence + 1;
+        return new AofFileInfo(
+            string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.incr{AofEnding}"), sequence,
+            AofFileType.Increment);
+    }
+
+    /// <summary>Opens a file that nobody counts on: what is in it is from a try that failed.</summary>
+    private IAofFile OpenNew(string path)
+    {
+        var file = device.OpenAppend(path);
+        try
+        {
+            if (file.Length > 0) file.Cut(0);
+            return file;
+        }
+        catch
+        {
+            file.Dispose();
+            throw;
+        }
+    }
+
+    private void PersistLatched(AofManifest manifest)
+    {
+        string temporary = PathOf($"{TemporaryPrefix}{fileName}.manifest");
+        using (var file = OpenNew(temporary))
+        {
+            Kv.Storage.Fault.Point("aof.manifest");
+            file.Write(manifest.ToBytes());
+            file.Sync();
+        }
+
+        device.Move(temporary, ManifestPath);
+        device.SyncFolder(Folder);
+        Volatile.Write(ref _manifest, manifest);
+    }
+
+    /// <summary>Deletes a file that nobody needs; if it stays, that is no harm.</summary>
+    public void TryDelete(string path)
+    {
+        try
+        {
+            device.Delete(path);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            log.LogWarning("{File} cannot be deleted: {Message}", path, exception.Message);
+        }
+    }
+}

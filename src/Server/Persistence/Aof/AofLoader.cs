@@ -1,0 +1,215 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using Kv.Server.Execution;
+using Kv.Storage;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Persistence.Aof;
+
+/// <summary>Makes the data anew from the files: the base, then the increments in their order.</summary>
+/// <remarks>One thread reads, compares and takes apart, another one runs. Threads: whoever calls is the second
+/// one.</remarks>
+internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
+{
+    /// <summary>Chunks that have been read and not run yet.</summary>
+    private const int AheadMax = 4;
+
+    private const int ErrorLinesMax = 3;
+
+    private static readonly TimeSpan LogEvery = TimeSpan.FromSeconds(1);
+
+    private readonly AofKinds _kinds = new(server.OwnCommands);
+    private long _lastLine, _errors;
+
+    /// <summary>Keys that came from an RDB file.</summary>
+    public long Keys { get; private set; }
+
+    public long Commands { get; private set; }
+
+    /// <summary>Commands that failed; they are in the log.</summary>
+    public long Errors => _errors;
+
+    /// <summary>What was cut off the last file.</summary>
+    public long BytesCut { get; private set; }
+
+    /// <summary>Bytes of the base, as they were loaded.</summary>
+    public long BaseBytes { get; private set; }
+
+    /// <summary>Bytes of all files.</summary>
+    public long Bytes { get; private set; }
+
+    /// <summary>Loads all files.</summary>
+    /// <param name="session">In its turn; nobody else uses the store.</param>
+    /// <returns>The end of the last increment; null if there is none, or it cannot be gone on with.</returns>
+    /// <exception cref="AofException">Something is damaged, or cannot be taken: nothing may be served.</exception>
+    public AofEnd? Load(StoreSession session)
+    {
+        _lastLine = Stopwatch.GetTimestamp();
+        server.IsReplaying = true;
+        try
+        {
+            using var window = new ReplayWindow(server);
+            return Load(window, session);
+        }
+        finally
+        {
+            server.IsReplaying = false;
+        }
+    }
+
+    private AofEnd? Load(ReplayWindow window, StoreSession session)
+    {
+        AofEnd? end = null;
+        var list = files.Manifest.Files.ToList();
+        foreach (var file in list)
+        {
+            string path = files.PathOf(file.Name);
+            try
+            {
+                end = Load(window, session, file, path, isLast: file == list[^1]);
+            }
+            catch (Exception exception) when (exception is not AofException
+                && exception is IOException or UnauthorizedAccessException)
+            {
+                throw new AofException($"Can't load {path}: {exception.Message}. Start with --appendonly no, or move "
+                    + $"{files.Folder} away, to leave it alone");
+            }
+        }
+
+        Commands = window.Commands;
+        return end;
+    }
+
+    private AofEnd? Load(ReplayWindow window, StoreSession session, AofFileInfo file, string path, bool isLast)
+    {
+        using var stream = files.Device.OpenRead(path);
+        long length = stream.Length, start = ReadPreamble(stream, session, path);
+        uint first = AofGroup.FirstSum(file.Sequence);
+        var reader = new AofReader(stream, start, length, first, _kinds, server.Options.Databases);
+        window.Begin();
+        Run(window, reader, path, length);
+        if (reader.Damage is { } damage) CutOrFail(reader, damage, path, length, isLast);
+        Bytes += reader.Position;
+        if (file.Type == AofFileType.Base) BaseBytes = reader.Position;
+        return file.Type == AofFileType.Increment && start == 0 ? new AofEnd(file, reader.Position, reader.Sum) : null;
+    }
+
+    /// <summary>Loads an RDB file, which may have commands after it.</summary>
+    /// <returns>Where they begin.</returns>
+    private long ReadPreamble(Stream stream, StoreSession session, string path)
+    {
+        Span<byte> magic = stackalloc byte[5];
+        int read = stream.ReadAtLeast(magic, magic.Length, throwOnEndOfStream: false);
+        stream.Position = 0;
+        if (!magic[..read].SequenceEqual("REDIS"u8)) return 0;
+        using var rdb = new RdbFileReader(server.Store, stream, server.Options.RdbChecksum);
+        var load = new SnapshotLoad(server, session, () => (double)rdb.Position / stream.Length);
+        rdb.Read(load);
+        server.Snapshots.TakeLibraries(load.Libraries);
+        Keys += load.Loaded;
+        server.Data.LogInformation("{Keys} keys of {File}; {Expired} had expired", load.Loaded, path, load.Expired);
+        stream.Position = rdb.Position;
+        return rdb.Position;
+    }
+
+    private void Run(ReplayWindow window, AofReader reader, string path, long length)
+    {
+        using var chunks = new BlockingCollection<AofChunk>(AheadMax);
+        using var stop = new CancellationTokenSource();
+        Exception? failure = null;
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                while (reader.Next() is { } chunk) chunks.Add(chunk, stop.Token);
+            }
+            catch (OperationCanceledException)
+            {
+                // Whoever runs the commands has given up.
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+
+            chunks.CompleteAdding();
+        }) { Name = "kv-aof-read", IsBackground = true };
+        thread.Start();
+        try
+        {
+            foreach (var chunk in chunks.GetConsumingEnumerable())
+            {
+                Run(window, chunk, path);
+                chunk.Return();
+                Report(path, chunk.Offset + chunk.Length, length);
+            }
+        }
+        finally
+        {
+            stop.Cancel();
+            thread.Join();
+        }
+
+        if (failure != null) throw new IOException(failure.Message, failure);
+    }
+
+    private void Run(ReplayWindow window, AofChunk chunk, string path)
+    {
+        foreach (var run in chunk.Runs)
+        {
+            string? error;
+            long errors = window.Errors;
+            try
+            {
+                error = window.Run(chunk.Bytes, run.Start, run.Length, run.Kind == AofKind.Relative,
+                    run.Kind == AofKind.Script);
+            }
+            catch (InvalidOperationException exception)
+            {
+                throw Refused(path, chunk.Offset + run.Start, exception.Message);
+            }
+
+            if (error == null) continue;
+            if (error.StartsWith("OOM", StringComparison.Ordinal)
+                || error.StartsWith("ERR unknown", StringComparison.Ordinal))
+                throw Refused(path, chunk.Offset + run.Start, error);
+            // As with Redis: a command that failed when it first ran may be in files of old versions.
+            if (_errors < ErrorLinesMax)
+                server.Data.LogWarning("A command of {File} failed, between offset {From} and {To}: {Error}", path,
+                    chunk.Offset + run.Start, chunk.Offset + run.Start + run.Length, error);
+            _errors += window.Errors - errors;
+        }
+    }
+
+    private void CutOrFail(AofReader reader, AofDamage damage, string path, long length, bool isLast)
+    {
+        bool isTorn;
+        using (var again = files.Device.OpenRead(path))
+            isTorn = isLast && TornTail.Is(again, damage, reader.Durable, reader.HasGroups);
+        if (!isTorn) throw Refused(path, damage.Offset, damage.What);
+        long bytes = length - damage.Offset;
+        if (!cutsTail)
+        {
+            throw new AofException($"Can't load {path}: at offset {damage.Offset}, {damage.What}; the last {bytes} "
+                + "bytes were not written whole. Start with --aof-load-truncated yes to cut them off");
+        }
+
+        using var file = files.Device.OpenAppend(path);
+        file.Cut(damage.Offset);
+        file.Sync();
+        BytesCut += bytes;
+        server.Data.LogWarning("{File} was not written whole: {Bytes} bytes from offset {Offset} on are cut off "
+            + "(aof-load-truncated): {What}", path, bytes, damage.Offset, damage.What);
+    }
+
+    private AofException Refused(string path, long offset, string what) => new(
+        $"Can't load {path}: at offset {offset}, {what}. Make a copy of {files.Folder}; redis-check-aof --fix "
+        + $"{files.ManifestPath} cuts the file off there, or start with --appendonly no to leave it alone");
+
+    private void Report(string path, long position, long length)
+    {
+        if (Stopwatch.GetElapsedTime(_lastLine) < LogEvery) return;
+        _lastLine = Stopwatch.GetTimestamp();
+        server.Data.LogInformation("Loading {File}: {Percent:F0}%", path, 100.0 * position / Math.Max(length, 1));
+    }
+}

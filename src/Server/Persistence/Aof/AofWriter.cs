@@ -1,0 +1,521 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Text;
+using Kv.Server.Configuration;
+using Microsoft.Extensions.Logging;
+
+namespace Kv.Server.Persistence.Aof;
+
+//   feed --Write--> group --Commit--> file, page cache --Sync--> disk
+//                     |                    \____ tail ____/          durable ticket: replies may leave
+//                     +-- at Flush, or when it is large
+//
+//   When a write or a sync fails, nothing more is written to the file. The tail has all that may not be on the disk; it
+//   is written once more, to a new increment, as soon as that goes well, and the old file is cut off where the tail
+//   begins. Until then whoever writes is refused.
+
+/// <summary>Writes the feed to the last increment, and says how much of it is on the disk.</summary>
+/// <remarks>
+/// <c>always</c>: the feed's thread writes and syncs; what arrives meanwhile is the next group. <c>everysec</c>: it
+/// only writes, <c>kv-aof</c> syncs once a second, and whenever the tail is long. Threads: <see cref="Write"/>,
+/// <see cref="Flush"/> and <see cref="TrySwitch"/> are the feed's; the rest any.
+/// </remarks>
+internal sealed class AofWriter : IFeedSink, IDisposable
+{
+    /// <summary>A group of more bytes does not wait for the feed's end.</summary>
+    private const int GroupBytesMax = 1 << 20;
+
+    /// <summary>An empty group's buffer is no larger than this.</summary>
+    private const int BufferBytesKept = 2 * GroupBytesMax;
+
+    /// <summary>How often it syncs, or tries to go on.</summary>
+    public const int SyncMsUsual = 1000;
+
+    private readonly AofFiles _files;
+    private readonly ServerOptions _options;
+    private readonly ILogger _log;
+    private readonly TimeProvider _time;
+    private readonly Action _onDurable;
+    private readonly int _syncMs;
+    private readonly object _guard = new();
+    private readonly AofTail _tail = new();
+    private readonly Thread _thread;
+
+    // The feed's own.
+    private byte[] _group = new byte[64 * 1024];
+    private int _groupLength = AofGroup.LineBytes;
+    private long _groupTicket, _secondStamped;
+    private StreamDatabase _database;
+    private int _groupDatabase;
+
+    // Under the guard.
+    private IAofFile _file;
+    private AofFileInfo _info;
+    private uint _sum;
+    private long _position, _durable, _tailFrom, _marked, _writtenTicket, _earlierBytes;
+    private int _tailDatabase, _writtenDatabase;
+    private bool _needsSelect, _isSyncing, _isWaiting, _isEnding, _isClosed;
+    private string? _error;
+    private long _durableTicket, _delayed;
+
+    /// <param name="file">The last increment; the writer's from now on.</param>
+    /// <param name="end">Where it ends.</param>
+    /// <param name="onDurable">Called when <see cref="DurableTicket"/> has grown.</param>
+    public AofWriter(AofFiles files, IAofFile file, AofEnd end, ServerOptions options, ILogger log, TimeProvider time,
+        Action onDurable, int syncMs = SyncMsUsual)
+    {
+        (_files, _file, _options, _log, _time, _onDurable, _syncMs) =
+            (files, file, options, log, time, onDurable, syncMs);
+        (_info, _position, _sum) = (end.File, end.Length, end.Sum);
+        _durable = _tailFrom = _marked = _position;
+        _needsSelect = true;
+        _thread = new Thread(Run) { Name = "kv-aof", IsBackground = true };
+        _thread.Start();
+    }
+
+    /// <summary>All up to this ticket is on the disk.</summary>
+    // Volatile: written under the guard, after the disk has said so.
+    public long DurableTicket => Volatile.Read(ref _durableTicket);
+
+    /// <summary>Why writes are refused; null: they are not.</summary>
+    public string? Error => Volatile.Read(ref _error);
+
+    /// <summary>Bytes of the present increment.</summary>
+    public long FileBytes => Volatile.Read(ref _position);
+
+    /// <summary>Bytes that were written and may not be on the disk.</summary>
+    public long TailBytes
+    {
+        get
+        {
+            lock (_guard) return _tail.Bytes;
+        }
+    }
+
+    /// <summary>How often the feed has waited for the disk.</summary>
+    public long Delayed => Volatile.Read(ref _delayed);
+
+    public bool IsSyncing => Volatile.Read(ref _isSyncing);
+
+    /// <summary>Bytes that it has written to files before the present one.</summary>
+    public long EarlierBytes => Volatile.Read(ref _earlierBytes);
+
+    /// <summary>Whether it goes on in another file when this one fails.</summary>
+    public bool MayResume { get; set; } = true;
+
+    /// <summary>Whether syncs are left out, while others write much to the disk.</summary>
+    public bool LeavesSyncs { get; set; }
+
+    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    {
+        Debug.Assert(lastTicket >= _groupTicket, "tickets come in their order");
+        if (entries.Length > 0)
+        {
+            if (_groupLength > AofGroup.LineBytes && _groupLength + entries.Length > GroupBytesMax) Commit();
+            if (_groupLength == AofGroup.LineBytes) BeginGroup();
+            Append(entries);
+            _database.Follow(entries);
+        }
+
+        _groupTicket = lastTicket;
+        if (_groupLength >= GroupBytesMax) Commit();
+    }
+
+    public void Flush() => Commit();
+
+    /// <summary>Goes on in a new increment, for what a new base does not have.</summary>
+    /// <param name="error">Why it goes on in the old one.</param>
+    /// <returns>The new one; null on failure.</returns>
+    public AofFileInfo? TrySwitch(out string? error)
+    {
+        Commit();
+        lock (_guard)
+        {
+            WaitForSyncLatched();
+            error = _error;
+            if (error != null) return null;
+            try
+            {
+                if (_durable < _position) SyncNowLatched();
+                var info = _files.AddIncrement(out var file);
+                Use(file, info, AofGroup.FirstSum(info.Sequence), 0);
+                return info;
+            }
+            catch (Exception exception) when (IsOfDisk(exception))
+            {
+                error = exception.Message;
+                return null;
+            }
+        }
+    }
+
+    /// <summary>Waits until all that was written is on the disk.</summary>
+    /// <returns>Null, or what went wrong.</returns>
+    public string? Sync()
+    {
+        lock (_guard)
+        {
+            WaitForSyncLatched();
+            if (_error != null || _durable >= _position) return _error;
+            try
+            {
+                SyncNowLatched();
+                MarkLatched();
+            }
+            catch (Exception exception) when (IsOfDisk(exception))
+            {
+                // Sync has noted it.
+            }
+
+            return _error;
+        }
+    }
+
+    /// <summary>Lets the feed go on although the disk does not, since all is to end.</summary>
+    public void EndHolding()
+    {
+        lock (_guard)
+        {
+            _isEnding = true;
+            Monitor.PulseAll(_guard);
+        }
+    }
+
+    /// <summary>Ends it, after all that the feed had: what was written is on the disk.</summary>
+    public void Dispose()
+    {
+        lock (_guard)
+        {
+            if (_isClosed) return;
+            _isClosed = true;
+            Monitor.PulseAll(_guard);
+        }
+
+        _thread.Join();
+        Sync();
+        _file.Dispose();
+        Volatile.Write(ref _durableTicket, long.MaxValue);      // nobody waits for what is no longer written
+        _onDurable();
+    }
+
+    private void BeginGroup()
+    {
+        _groupDatabase = _database.Number;
+        if (!_options.AofTimestampEnabled) return;
+        long second = _time.GetUtcNow().ToUnixTimeSeconds();
+        if (second == _secondStamped) return;
+        _secondStamped = second;
+        Append(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture, $"#TS:{second}\r\n")));
+    }
+
+    private void Append(ReadOnlySpan<byte> bytes)
+    {
+        int length = checked(_groupLength + bytes.Length);
+        if (length > _group.Length)
+            Array.Resize(ref _group, (int)Math.Min(Math.Max(length, 2L * _group.Length), Array.MaxLength));
+        bytes.CopyTo(_group.AsSpan(_groupLength));
+        _groupLength = length;
+    }
+
+    /// <summary>Writes the group; with <c>always</c> to the disk.</summary>
+    private void Commit()
+    {
+        bool isDurable;
+        lock (_guard)
+        {
+            if (_isClosed) return;
+            long before = _durableTicket;
+            if (_groupLength > AofGroup.LineBytes) CommitLatched();
+            (_writtenTicket, _writtenDatabase) = (_groupTicket, _database.Number);
+            if (_error == null && _durable == _position) Volatile.Write(ref _durableTicket, _writtenTicket);
+            isDurable = _durableTicket != before;
+            HoldUpLatched();
+        }
+
+        if (isDurable) _onDurable();
+    }
+
+    private void CommitLatched()
+    {
+        var data = _group.AsSpan(AofGroup.LineBytes, _groupLength - AofGroup.LineBytes);
+        bool isAlways = _options.AppendFsync == AppendFsync.Always && !LeavesSyncs;
+        if (_error != null || !TrySelectLatched()) KeepLatched(data);
+        else if (WriteLatched(_group, _groupLength)) SyncGroupLatched(data, isAlways);
+        else KeepLatched(data);
+        _groupLength = AofGroup.LineBytes;
+        if (_group.Length > BufferBytesKept) _group = new byte[BufferBytesKept];
+    }
+
+    /// <summary>Begins a file with the database that its commands are for.</summary>
+    private bool TrySelectLatched()
+    {
+        if (!_needsSelect) return true;
+        byte[] select = [.. new byte[AofGroup.LineBytes], .. StreamDatabase.Select(_groupDatabase)];
+        if (!WriteLatched(select, select.Length)) return false;
+        _needsSelect = false;
+        // It is there again wherever the tail is written to.
+        if (_tail.Bytes == 0) (_tailFrom, _tailDatabase) = (_position, _groupDatabase);
+        else KeepLatched(select.AsSpan(AofGroup.LineBytes));
+        return true;
+    }
+
+    /// <param name="group">The commands, after room for their line.</param>
+    /// <returns>False on failure, which has been noted.</returns>
+    private bool WriteLatched(byte[] group, int length)
+    {
+        var data = group.AsSpan(AofGroup.LineBytes, length - AofGroup.LineBytes);
+        uint sum = AofSum.Add(_sum, data);
+        new AofGroup(_position, data.Length, _durable, sum).Write(group.AsSpan(0, AofGroup.LineBytes));
+        try
+        {
+            Kv.Storage.Fault.Point("aof.write");
+            _file.Write(group.AsSpan(0, length));
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            FailLatched(exception.Message);
+            TryCutLatched(_position);
+            return false;
+        }
+
+        _sum = sum;
+        _marked = _durable;
+        Volatile.Write(ref _position, _position + length);
+        return true;
+    }
+
+    private void SyncGroupLatched(ReadOnlySpan<byte> data, bool isAlways)
+    {
+        if (!isAlways)
+        {
+            if (_options.AppendFsync != AppendFsync.No) KeepLatched(data);
+            else if (_tail.Bytes == 0) (_tailFrom, _tailDatabase) = (_position, _database.Number);
+            return;
+        }
+
+        try
+        {
+            WaitForSyncLatched();
+            if (_error == null) SyncNowLatched(keeps: false);
+            else KeepLatched(data);
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            KeepLatched(data);
+        }
+    }
+
+    /// <summary>Keeps commands for the case that they do not get to the disk.</summary>
+    private void KeepLatched(ReadOnlySpan<byte> data) => _tail.Append(data);
+
+    /// <summary>Waits for everything, with the guard held.</summary>
+    private void SyncNowLatched(bool keeps = true)
+    {
+        try
+        {
+            Kv.Storage.Fault.Point("aof.sync");
+            _file.Sync();
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            FailLatched(exception.Message);
+            throw;
+        }
+
+        SetDurableLatched(_position, _writtenTicket, _writtenDatabase, _tail.Bytes);
+        Debug.Assert(keeps || _tail.Bytes == 0, "all of it is on the disk");
+    }
+
+    private void SetDurableLatched(long position, long ticket, int database, long bytes)
+    {
+        _durable = _tailFrom = position;
+        _tailDatabase = database;
+        _tail.Drop(bytes);
+        Volatile.Write(ref _durableTicket, Math.Max(ticket, _durableTicket));
+        Monitor.PulseAll(_guard);
+    }
+
+    /// <summary>Holds the feed up while too much waits for the disk.</summary>
+    private void HoldUpLatched()
+    {
+        if (_tail.Bytes <= _options.AofBufferLimit) return;
+        Volatile.Write(ref _delayed, _delayed + 1);
+        // Ends: a sync, or another file, takes all; so does the end.
+        while (_tail.Bytes > _options.AofBufferLimit && !_isClosed && !_isEnding)
+        {
+            _isWaiting = true;
+            Monitor.PulseAll(_guard);
+            Monitor.Wait(_guard, _syncMs);
+        }
+
+        _isWaiting = false;
+    }
+
+    private void WaitForSyncLatched()
+    {
+        // Ends: a sync does.
+        while (_isSyncing) Monitor.Wait(_guard);
+    }
+
+    private void FailLatched(string message)
+    {
+        if (_error == null)
+            _log.LogError("The append-only file {File} cannot be written: {Message}. Writes are refused until that is "
+                + "over", _info.Name, message);
+        Volatile.Write(ref _error, message);
+        Monitor.PulseAll(_guard);
+    }
+
+    private void TryCutLatched(long length)
+    {
+        try
+        {
+            _file.Cut(length);
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            _log.LogWarning("What was written of {File} in part cannot be cut off: {Message}", _info.Name,
+                exception.Message);
+        }
+    }
+
+    private void Run()
+    {
+        lock (_guard)
+        {
+            long due = Environment.TickCount64 + _syncMs;
+            while (!_isClosed)
+            {
+                long left = due - Environment.TickCount64;
+                if (left > 0 && !(_isWaiting && _error == null))
+                {
+                    Monitor.Wait(_guard, (int)Math.Min(left, _syncMs));
+                    continue;
+                }
+
+                due = Environment.TickCount64 + _syncMs;
+                bool syncs = _options.AppendFsync != AppendFsync.No && !LeavesSyncs;
+                if (_error != null) ResumeLatched();
+                else if (syncs || _isWaiting) SyncAsideLatched();
+            }
+        }
+    }
+
+    /// <summary>Syncs what was written, without the guard: the feed goes on writing meanwhile.</summary>
+    private void SyncAsideLatched()
+    {
+        if (_durable == _position)
+        {
+            MarkLatched();
+            return;
+        }
+
+        var (file, position, ticket, database, bytes) =
+            (_file, _position, _writtenTicket, _writtenDatabase, _tail.Bytes);
+        string? error = null;
+        Volatile.Write(ref _isSyncing, true);
+        Monitor.Exit(_guard);
+        try
+        {
+            Kv.Storage.Fault.Point("aof.sync");
+            file.Sync();
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            error = exception.Message;
+        }
+        finally
+        {
+            Monitor.Enter(_guard);
+            Volatile.Write(ref _isSyncing, false);
+            Monitor.PulseAll(_guard);
+        }
+
+        if (error != null) FailLatched(error);
+        else SetDurableLatched(position, ticket, database, bytes);
+        _onDurable();
+    }
+
+    /// <summary>Notes in the file that all of it is on the disk: damage to it is no torn write.</summary>
+    private void MarkLatched()
+    {
+        if (_error != null || _marked == _durable || _durable != _position) return;
+        var line = new byte[AofGroup.LineBytes];
+        new AofGroup(_position, 0, _durable, _sum).Write(line);
+        try
+        {
+            _file.Write(line);
+            // It counts as written and as on the disk: if it is not, nothing is lost.
+            Volatile.Write(ref _position, _position + line.Length);
+            _durable = _tailFrom = _marked = _position;
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            TryCutLatched(_position);
+        }
+    }
+
+    /// <summary>Tries to go on with a new file.</summary>
+    private void ResumeLatched()
+    {
+        WaitForSyncLatched();
+        if (!MayResume) return;
+        try
+        {
+            var (sum, length) = (0u, 0L);
+            var old = _file;
+            var info = _files.AddIncrement(out var file, (target, name) =>
+            {
+                (sum, length) = Fill(target, name);
+                old.Cut(_tailFrom);
+                // For the cut, not for what was written: that is in the new file.
+                old.Sync();
+            });
+            Volatile.Write(ref _error, null);
+            _tail.Drop(_tail.Bytes);
+            Use(file, info, sum, length);
+            _log.LogInformation("The append-only file goes on in {File}; writes are no longer refused", info.Name);
+        }
+        catch (Exception exception) when (IsOfDisk(exception))
+        {
+            Volatile.Write(ref _error, exception.Message);
+            return;
+        }
+
+        Volatile.Write(ref _durableTicket, _writtenTicket);
+        Monitor.PulseAll(_guard);
+        _onDurable();
+    }
+
+    /// <summary>Writes the tail as one group.</summary>
+    private (uint Sum, long Length) Fill(IAofFile file, AofFileInfo info)
+    {
+        uint sum = AofGroup.FirstSum(info.Sequence);
+        if (_tail.Bytes == 0) return (sum, 0);
+        byte[] select = StreamDatabase.Select(_tailDatabase);
+        sum = AofSum.Add(sum, select);
+        _tail.Visit(piece => sum = AofSum.Add(sum, piece.Span));
+        var line = new byte[AofGroup.LineBytes];
+        new AofGroup(0, select.Length + _tail.Bytes, 0, sum).Write(line);
+        file.Write([.. line, .. select]);
+        _tail.Visit(piece => file.Write(piece.Span));
+        file.Sync();
+        return (sum, line.Length + select.Length + _tail.Bytes);
+    }
+
+    /// <summary>Goes on in another file, all of which is on the disk.</summary>
+    private void Use(IAofFile file, AofFileInfo info, uint sum, long length)
+    {
+        _file.Dispose();
+        Volatile.Write(ref _earlierBytes, _earlierBytes + _position);
+        (_file, _info, _sum) = (file, info, sum);
+        Volatile.Write(ref _position, length);
+        _durable = _tailFrom = length;
+        _marked = length == 0 ? 0 : -1;
+        _tailDatabase = _writtenDatabase;
+        _needsSelect = true;
+    }
+
+    private static bool IsOfDisk(Exception exception) =>
+        exception is IOException or UnauthorizedAccessException or Kv.Storage.FaultException;
+}

@@ -1,0 +1,121 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Kv.Protocol;
+
+namespace Kv.Server.Persistence;
+
+//  An effect:   | database 32 | length 32 | a command in RESP, length bytes |
+
+/// <summary>Effects that are being put together: commands in RESP, each with its database.</summary>
+/// <remarks>Threads: one. Bounded by what one command or transaction does; large ones are let go of
+/// afterwards.</remarks>
+internal sealed class EffectBytes
+{
+    /// <summary>What precedes each effect.</summary>
+    public const int HeadBytes = 2 * sizeof(int);
+
+    /// <summary>Of an effect that is about no database.</summary>
+    public const int NoDatabase = -1;
+
+    private const int LeastBytes = 256, KeptBytes = 64 * 1024;
+
+    private byte[] _bytes = [];
+    private int _length, _start;
+
+    /// <summary>Effects in it.</summary>
+    public int Count { get; private set; }
+
+    public bool IsEmpty => Count == 0;
+
+    /// <summary>All of them, one after another.</summary>
+    public ReadOnlySpan<byte> Span => _bytes.AsSpan(0, _length);
+
+    /// <summary>Begins an effect: a command of <paramref name="arguments"/> words, each by <see cref="Add(
+    /// ReadOnlySpan{byte})"/>.</summary>
+    public void Begin(int database, int arguments)
+    {
+        Debug.Assert(arguments > 0, "a command has a name");
+        _start = _length;
+        var head = Reserve(HeadBytes);
+        MemoryMarshal.Write(head, database);
+        AddCount((byte)'*', arguments);
+    }
+
+    /// <summary>Adds a word.</summary>
+    public void Add(ReadOnlySpan<byte> word)
+    {
+        AddCount((byte)'$', word.Length);
+        var room = Reserve(word.Length + 2);
+        word.CopyTo(room);
+        room[word.Length] = (byte)'\r';
+        room[word.Length + 1] = (byte)'\n';
+    }
+
+    /// <summary>Adds a number as a word.</summary>
+    public void Add(long number)
+    {
+        Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
+        Add(digits[..NumberText.FormatInt64(number, digits)]);
+    }
+
+    /// <summary>Ends the effect.</summary>
+    public void End()
+    {
+        MemoryMarshal.Write(_bytes.AsSpan(_start + sizeof(int)), _length - _start - HeadBytes);
+        Count++;
+    }
+
+    /// <summary>Adds a command as it was sent.</summary>
+    public unsafe void AddCommand(int database, Argument* items, int count)
+    {
+        Begin(database, count);
+        for (int i = 0; i < count; i++) Add(items[i].Span);
+        End();
+    }
+
+    /// <summary>Adds a command whose bytes have been kept.</summary>
+    public void AddKept(int database, ReadOnlySpan<byte> command)
+    {
+        var room = Reserve(HeadBytes + command.Length);
+        MemoryMarshal.Write(room, database);
+        MemoryMarshal.Write(room[sizeof(int)..], command.Length);
+        command.CopyTo(room[HeadBytes..]);
+        Count++;
+    }
+
+    /// <summary>Adds all effects of another.</summary>
+    public void AddAll(EffectBytes other)
+    {
+        if (other.IsEmpty) return;
+        other.Span.CopyTo(Reserve(other._length));
+        Count += other.Count;
+    }
+
+    /// <summary>Forgets them.</summary>
+    public void Clear()
+    {
+        if (_bytes.Length > KeptBytes) _bytes = [];
+        _length = Count = 0;
+    }
+
+    private void AddCount(byte kind, int count)
+    {
+        Span<byte> line = stackalloc byte[NumberText.MaxInt64Bytes + 3];
+        line[0] = kind;
+        int length = 1 + NumberText.FormatInt64(count, line[1..]);
+        line[length++] = (byte)'\r';
+        line[length++] = (byte)'\n';
+        line[..length].CopyTo(Reserve(length));
+    }
+
+    private Span<byte> Reserve(int bytes)
+    {
+        int end = checked(_length + bytes);
+        if (end > _bytes.Length)
+            Array.Resize(ref _bytes, (int)Math.Min(Array.MaxLength, Math.Max(Math.Max(LeastBytes, end), 2L * end)));
+        var room = _bytes.AsSpan(_length, bytes);
+        _length = end;
+        return room;
+    }
+}

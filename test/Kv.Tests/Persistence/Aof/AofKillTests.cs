@@ -1,0 +1,125 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Globalization;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Persistence.Aof;
+
+/// <summary>Kills the program at any moment, again and again: every write that was answered is there, none that was not
+/// sent, and transactions are whole.</summary>
+public sealed class AofKillTests : IDisposable
+{
+    private const int Writers = 4;
+
+    /// <summary>What a kill may cost with everysec (reliability: 100 ms).</summary>
+    private const int LossMs = 100;
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-kill-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Theory]
+    [InlineData("always", "epoll")]
+    [InlineData("always", "pipelines")]
+    [InlineData("everysec", "epoll")]
+    public void Every_answered_write_is_there_after_a_kill(string policy, string transport)
+    {
+        var random = Seed.NewRandom();
+        var budget = TimeBudget.OfSeconds(6);
+        var writers = Enumerable.Range(0, Writers).Select(i => new Writer(i)).ToArray();
+        int kills = 0;
+        // Ends: with the time.
+        while (budget.Continues)
+        {
+            using var kv = KvProcess.Start("--dir", _directory, "--appendonly", "yes", "--appendfsync", policy,
+                "--transport", transport, "--save", "", "--auto-aof-rewrite-min-size", "20kb",
+                "--auto-aof-rewrite-percentage", "30", "--enable-debug-command", "yes");
+            using (var client = kv.Connect())
+            {
+                foreach (var writer in writers) writer.Check(client, policy == "always" ? 0 : LossMs, kv.Log);
+                client.Ok("DEBUG INTEGRITY");
+            }
+
+            var threads = writers.Select(writer => new Thread(() => writer.Run(kv)) { IsBackground = true }).ToArray();
+            foreach (var thread in threads) thread.Start();
+            Thread.Sleep(random.Next(20, 250));
+            if (random.Next(3) == 0)
+            {
+                using var client = kv.Connect();
+                client.Send("BGREWRITEAOF");
+                Thread.Sleep(random.Next(30));
+            }
+
+            kv.Process.Kill();
+            long killed = Stopwatch.GetTimestamp();
+            foreach (var writer in writers) writer.Killed = killed;
+            foreach (var thread in threads) thread.Join();
+            kills++;
+        }
+
+        TestContext.Current.TestOutputHelper?.WriteLine(
+            $"{policy}, {transport}: {kills} kills, {writers.Sum(writer => writer.Answered)} writes answered");
+    }
+
+    /// <summary>A client that counts: a key of its own, and two that a transaction changes together.</summary>
+    private sealed class Writer(int number)
+    {
+        private readonly ConcurrentQueue<(long Value, long Ticks)> _recent = new();
+        private long _sent, _answered;
+
+        public long Answered => _answered;
+
+        public long Killed { get; set; }
+
+        public void Run(KvProcess kv)
+        {
+            try
+            {
+                using var client = kv.Connect();
+                while (true)
+                {
+                    // Ends: with the server.
+                    int count = 1 + (number * 3);
+                    var bytes = new MemoryStream();
+                    for (int i = 0; i < count; i++)
+                    {
+                        long next = ++_sent;
+                        string[] lines = next % 3 != 0 ? [$"SET n{number} {next}"]
+                            : ["MULTI", $"SET n{number} {next}", $"SET m{number} {next}", "EXEC"];
+                        foreach (string line in lines) bytes.Write(RespText.Encode(line));
+                    }
+
+                    client.Send(bytes.ToArray());
+
+                    for (long value = _sent - count + 1; value <= _sent; value++)
+                    {
+                        int replies = value % 3 == 0 ? 4 : 1;
+                        for (int i = 0; i < replies; i++) Assert.False(client.Read().IsError);
+                        _answered = value;
+                        _recent.Enqueue((value, Stopwatch.GetTimestamp()));
+                    }
+                }
+            }
+            catch (Exception exception) when (exception is IOException or System.Net.Sockets.SocketException)
+            {
+                // It was killed.
+            }
+        }
+
+        public void Check(RespClient client, int lossMs, string log)
+        {
+            long n = Number(client.Ok($"GET n{number}")), m = Number(client.Ok($"GET m{number}"));
+            long answered = lossMs == 0 ? _answered : _recent
+                .Where(one => Stopwatch.GetElapsedTime(one.Ticks, Killed).TotalMilliseconds > lossMs)
+                .Select(one => one.Value).DefaultIfEmpty(0).Max();
+            Assert.True(n >= answered && n <= _sent,
+                $"writer {number}: {n} is there, {answered} were answered, {_sent} sent; {log}");
+            Assert.Equal(n / 3 * 3, m);
+            _recent.Clear();
+            _answered = _sent = n;
+        }
+
+        private static long Number(Reply reply) =>
+            reply.String is { Length: > 0 } text ? long.Parse(text, CultureInfo.InvariantCulture) : 0;
+    }
+}

@@ -1,0 +1,202 @@
+using System.Globalization;
+using Kv.Server.Configuration;
+using Kv.Server.Persistence.Aof;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Persistence.Aof;
+
+/// <summary>What was said to be on the disk is there after a power cut, and a disk that fails costs nothing but
+/// time.</summary>
+public sealed class AofWriterTests : IDisposable
+{
+    private readonly KvInstance _kv = KvInstance.Start();
+
+    public void Dispose() => _kv.Dispose();
+
+    [Theory]
+    [InlineData(AppendFsync.Always)]
+    [InlineData(AppendFsync.EverySec)]
+    [InlineData(AppendFsync.No)]
+    public void What_was_written_is_loaded_and_gone_on_with(AppendFsync policy)
+    {
+        var disk = new MemoryDisk();
+        AofEnd? end = null;
+        var expected = new Dictionary<string, string>();
+        for (int run = 0; run < 3; run++)
+        {
+            using (var bed = new AofBed(disk, policy))
+            {
+                bed.Files.TryOpen();
+                var writer = bed.Open(end);
+                for (int i = 0; i < 20; i++)
+                {
+                    writer.Write(AofBed.Resp($"SET k{run}-{i} v{i}"), i + 1);
+                    if (i % 3 == 0) writer.Flush();
+                    expected[$"k{run}-{i}"] = $"v{i}";
+                }
+
+                writer.Flush();
+                Assert.Null(writer.Error);
+            }
+
+            Assert.Equal(expected.Order(), AofBed.Load(_kv, disk, out end).Order());
+            Assert.Equal(disk[end!.Value.File is var file ? $"{AofBed.Folder}/{file.Name}" : ""].Length,
+                end.Value.Length);
+        }
+
+        Assert.Single(AofBed.NewFiles(disk) is var files && files.TryOpen() ? files.Manifest.Increments : []);
+    }
+
+    [Fact]
+    public void Always_syncs_before_it_says_so_and_a_group_at_once()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk);
+        var writer = bed.Open();
+        int syncs = disk.Syncs;
+        for (int i = 1; i <= 50; i++) writer.Write(AofBed.Resp($"SET k{i} v"), i);
+        Assert.Equal(0, writer.DurableTicket);
+        writer.Flush();
+        Assert.Equal((50, syncs + 1), (writer.DurableTicket, disk.Syncs));
+        writer.Write([], 51);       // it changed nothing
+        writer.Flush();
+        Assert.Equal((51, syncs + 1), (writer.DurableTicket, disk.Syncs));
+        Assert.Equal(2, bed.Told);
+    }
+
+    [Fact]
+    public void Everysec_syncs_by_itself_and_notes_it_in_the_file()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk, AppendFsync.EverySec);
+        var writer = bed.Open();
+        writer.Write(AofBed.Resp("SET k v"), 1);
+        writer.Flush();
+        long bytes = writer.FileBytes;
+        Eventually.Holds(() => writer.DurableTicket == 1, () => "it is not synced");
+        Eventually.Holds(() => writer.FileBytes == bytes + AofGroup.LineBytes, () => "it is not noted");
+        Assert.Equal(0, writer.TailBytes);
+    }
+
+    [Fact]
+    public void More_than_may_wait_for_the_disk_holds_the_feed_up()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk, AppendFsync.EverySec);
+        bed.Options.AofBufferLimit = 1 << 20;
+        var writer = bed.Open();
+        string value = new('v', 300_000);
+        for (int i = 1; i <= 20; i++)
+        {
+            writer.Write(AofBed.Resp($"SET k{i} {value}"), i);
+            writer.Flush();
+            Assert.True(writer.TailBytes <= 1 << 20);
+        }
+
+        Assert.True(writer.Delayed > 0);
+    }
+
+    // A power cut before each call that changes the disk, with any of what was not synced on it.
+    [Theory]
+    [InlineData(AppendFsync.Always)]
+    [InlineData(AppendFsync.EverySec)]
+    public void After_a_power_cut_there_is_a_prefix_with_all_that_was_said_to_be_there(AppendFsync policy)
+    {
+        var random = Seed.NewRandom();
+        int rounds = TimeBudget.Count(3);
+        for (int round = 0; round < rounds; round++)
+        {
+            var disk = new MemoryDisk();
+            var crashed = new List<(MemoryDisk Disk, long Durable, long Written)>();
+            using (var bed = new AofBed(disk, policy))
+            {
+                long written = 0;
+                disk.AtCall = () => crashed.Add((disk.Crash(random), bed.Writer?.DurableTicket ?? 0, written));
+                var writer = bed.Open();
+                for (int i = 1; i <= 40; i++)
+                {
+                    written = i;
+                    writer.Write(i % 5 == 0 ? AofBed.Resp("MULTI", $"SET n {i}", $"SET m {i}", "EXEC")
+                        : AofBed.Resp($"SET n {i}"), i);
+                    if (random.Next(3) == 0) writer.Flush();
+                    if (random.Next(10) == 0) writer.Sync();
+                    if (random.Next(12) == 0) Assert.NotNull(writer.TrySwitch(out _));
+                }
+
+                disk.AtCall = null;
+            }
+
+            foreach (var (left, durable, written) in crashed) Check(left, durable, written);
+        }
+    }
+
+    // Each call that changes the disk fails in turn: nothing is lost, nothing is said to be there that is not.
+    [Theory]
+    [InlineData(AppendFsync.Always)]
+    [InlineData(AppendFsync.EverySec)]
+    public void Whatever_fails_once_it_goes_on_with_nothing_missing(AppendFsync policy)
+    {
+        for (int nth = 1; ; nth++)
+        {
+            var disk = new MemoryDisk();
+            using var bed = new AofBed(disk, policy) { SyncMs = 10 };
+            var writer = bed.Open();
+            disk.FailAt(nth);
+            int before = disk.Calls;
+            bool hasFailed = false;
+            for (int i = 1; i <= 12; i++)
+            {
+                writer.Write(AofBed.Resp($"APPEND s {i},"), i);
+                writer.Flush();
+                if (i % 4 == 0) writer.Sync();
+                if (i == 6) writer.TrySwitch(out _);
+                hasFailed |= writer.Error != null;
+                Check(disk.Crash(Seed.NewRandom()), i, writer.DurableTicket);
+            }
+
+            Eventually.Holds(() => writer.Error == null, () => $"it does not go on after call {nth}: {writer.Error}");
+            Eventually.Holds(() => writer.DurableTicket == 12, () => "not all is on the disk");
+            string all = string.Concat(Enumerable.Range(1, 12).Select(i => $"{i},"));
+            Assert.Equal(all, AofBed.Load(_kv, disk.Crash(Seed.NewRandom()), out _)["s"]);
+            if (disk.Calls < before + nth) break;
+        }
+
+        void Check(MemoryDisk left, int written, long durable)
+        {
+            string found = AofBed.Load(_kv, left, out _).GetValueOrDefault("s", "");
+            string all = string.Concat(Enumerable.Range(1, written).Select(i => $"{i},"));
+            Assert.StartsWith(found, all, StringComparison.Ordinal);
+            Assert.True(found.Count(c => c == ',') >= durable, $"{found} has not all up to {durable}");
+        }
+    }
+
+    [Fact]
+    public void A_full_disk_refuses_and_goes_on_by_itself_when_there_is_space()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk) { SyncMs = 10 };
+        var writer = bed.Open();
+        writer.Write(AofBed.Resp("SET a 1"), 1);
+        writer.Flush();
+        disk.SetSpace(70);
+        writer.Write(AofBed.Resp("SET b 2", "SET c 3"), 2);
+        writer.Flush();
+        Assert.Equal("No space left on device", writer.Error);
+        Assert.Equal(1, writer.DurableTicket);
+        Assert.Equal(["a"], AofBed.Load(_kv, disk.Kill(), out _).Keys);
+        disk.SetSpace(long.MaxValue);
+        Eventually.Holds(() => writer.Error == null, () => writer.Error!);
+        Assert.Equal(2, writer.DurableTicket);
+        writer.Write(AofBed.Resp("SET d 4"), 3);
+        writer.Flush();
+        Assert.Equal(["a", "b", "c", "d"], AofBed.Load(_kv, disk.Kill(), out _).Keys.Order());
+    }
+
+    private void Check(MemoryDisk left, long durable, long written)
+    {
+        var found = AofBed.Load(_kv, left, out _);
+        long n = long.Parse(found.GetValueOrDefault("n", "0"), CultureInfo.InvariantCulture);
+        Assert.InRange(n, durable, written);
+        Assert.Equal(n / 5 * 5, long.Parse(found.GetValueOrDefault("m", "0"), CultureInfo.InvariantCulture));
+    }
+}

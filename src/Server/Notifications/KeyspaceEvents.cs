@@ -2,7 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Configuration;
-using Kv.Server.Persistence;
+using Kv.Server.Effects;
 using Kv.Server.PubSub;
 using Kv.Storage;
 

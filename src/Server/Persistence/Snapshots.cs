@@ -92,6 +92,17 @@ internal sealed class Snapshots(KvServer server)
         }
     }
 
+    /// <summary>Writes a snapshot for a replica to a file of its own, while all other clients stand still.</summary>
+    /// <exception cref="IOException">It is not whole.</exception>
+    public void WriteForReplica(StoreSession session, string path)
+    {
+        using var file = new FileStream(path, FileMode.Create, FileAccess.Write, FileShare.Read, 256 * 1024);
+        using var writer = new RdbFileWriter(server.Store, file, server.Options.RdbCompression,
+            server.Options.RdbChecksum);
+        Write(writer, session);
+        file.Flush();
+    }
+
     private string? Save(StoreSession session)
     {
         long begin = Stopwatch.GetTimestamp();

@@ -1,4 +1,4 @@
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 /// <summary>Takes the feed of effects: a file, replicas.</summary>
 /// <remarks>Threads: <c>kv-feed</c> only.</remarks>

@@ -64,7 +64,8 @@ internal sealed class Feed : IDisposable
         get
         {
             long sum = Volatile.Read(ref _others.Changes);
-            foreach (var buffer in Volatile.Read(ref _bySlot)) sum += buffer == null ? 0 : Volatile.Read(ref buffer.Changes);
+            foreach (var buffer in Volatile.Read(ref _bySlot))
+                if (buffer != null) sum += Volatile.Read(ref buffer.Changes);
             return sum;
         }
     }
@@ -146,8 +147,8 @@ internal sealed class Feed : IDisposable
         }
     }
 
-    /// <summary>Calls back on kv-feed between the entry of a ticket and the next one, when all sinks have what is before
-    /// it. What follows begins with SELECT. In a pause.</summary>
+    /// <summary>Calls back on kv-feed between the entry of a ticket and the next one, when all sinks have what is
+    /// before it. What follows begins with SELECT. In a pause.</summary>
     public void CutAt(long ticket, Action onCut) => _thread.CutAt(ticket, onCut);
 
     /// <summary>The next ticket. While all keys of what is done are locked, or all others stopped.</summary>

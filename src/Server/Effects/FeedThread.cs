@@ -267,7 +267,8 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     private void Stage(ReadOnlySpan<byte> bytes)
     {
         int end = checked(_staged + bytes.Length);
-        if (end > _stage.Length) Array.Resize(ref _stage, (int)Math.Min(Array.MaxLength, Math.Max(2L * end, StageBytes)));
+        if (end > _stage.Length)
+            Array.Resize(ref _stage, (int)Math.Min(Array.MaxLength, Math.Max(2L * end, StageBytes)));
         bytes.CopyTo(_stage.AsSpan(_staged));
         _staged = end;
     }

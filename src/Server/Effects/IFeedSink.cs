@@ -4,7 +4,8 @@ namespace Kv.Server.Effects;
 /// <remarks>Threads: <c>kv-feed</c> only.</remarks>
 internal interface IFeedSink
 {
-    /// <summary>Takes whole entries, in their order. May block: then writers wait, too, once the feed is full.</summary>
+    /// <summary>Takes whole entries, in their order. May block: then writers wait, too, once the feed is
+    /// full.</summary>
     /// <param name="entries">Commands in RESP, valid during the call. A sink's first entry begins with
     /// <c>SELECT</c>.</param>
     /// <param name="lastTicket">The ticket of the last entry; those up to it that are not in here changed

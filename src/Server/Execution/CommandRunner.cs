@@ -432,8 +432,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// <summary>Keeps what was sent for the feed: the steps that are left may change something.</summary>
     private void KeepEffect(ref CommandContext context)
     {
-        if (Events.Effects.IsOn && context.Session.Steps is not BlockedCommand && context.Sent is { IsEffect: true } sent)
-            context.Session.SentEffect = sent.Keep();
+        if (!Events.Effects.IsOn || context.Session.Steps is BlockedCommand) return;
+        var sent = context.Sent;
+        if (sent.IsEffect) context.Session.SentEffect = sent.Keep();
     }
 
     /// <summary>Notes what the steps that are left owe.</summary>

@@ -21,7 +21,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private readonly List<AckWait> _waits = [];
     private readonly Queue<byte[]> _pieces = new();
     private Timer? _timer;
-    private long _first, _offset, _emptySinceTickMs, _sentTickMs;
+    private long _first, _offset, _written, _emptySinceTickMs, _sentTickMs;
     private bool _isAttached;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
@@ -126,7 +126,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         {
             _waits.Add(wait);
             if (wait.Ticket > server.Feed.Given) return;
-            wait.Offset = _offset;
+            wait.Offset = _written;
             EndWaitsLatched();
             if (_waits.Contains(wait) && _all.Count > 0) AppendLatched(AskAcks);
         }
@@ -135,7 +135,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>How many replicas have all that was written so far, or what a wait is for.</summary>
     public int CountNow(AckWait wait)
     {
-        lock (_guard) return wait.Ticket <= server.Feed.Given ? CountLatched(_offset) : 0;
+        lock (_guard) return wait.Ticket <= server.Feed.Given ? CountLatched(_written) : 0;
     }
 
     /// <summary>How many replicas have what a wait is for.</summary>
@@ -166,6 +166,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             AppendLatched(entries);
+            _written = _offset;
             bool asks = false;
             foreach (var wait in _waits)
             {
@@ -247,7 +248,8 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             long now = server.TickMs;
-            if (_all.Count > 0 && now - _sentTickMs >= server.Options.ReplPingPeriodSeconds * 1000L) AppendLatched(Ping);
+            bool isQuiet = now - _sentTickMs >= server.Options.ReplPingPeriodSeconds * 1000L;
+            if (_all.Count > 0 && isQuiet) AppendLatched(Ping);
             long ttl = server.Options.ReplBacklogTtlSeconds;
             isOver = _isAttached && _all.Count == 0 && ttl != 0 && now - _emptySinceTickMs >= ttl * 1000;
         }

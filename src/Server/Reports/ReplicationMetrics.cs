@@ -15,7 +15,8 @@ internal static class ReplicationMetrics
             { Page = "redis_master_repl_offset" },
         new("second_repl_offset", MetricKind.Gauge, "No replication yet", r => -1)
             { Page = "redis_second_repl_offset" },
-        new("repl_backlog_active", MetricKind.Gauge, "Whether the stream is kept", r => r.Server.Replicas.IsActive ? 1 : 0)
+        new("repl_backlog_active", MetricKind.Gauge, "Whether the stream is kept",
+            r => r.Server.Replicas.IsActive ? 1 : 0)
             { Page = "redis_repl_backlog_is_active" },
         new("repl_backlog_size", MetricKind.Gauge, "The option's value", r => r.Server.Options.ReplBacklogSize)
             { Page = "redis_replication_backlog_bytes" },

@@ -19,15 +19,15 @@ public class FeedStressTests(ITestOutputHelper output)
         "ZINCRBY z{0} 1.5 m{2}", "HSET h{0} f{2} {1}", "HINCRBYFLOAT h{0} g 1.25", "HDEL h{0} f{2}",
         "XADD x{0} MAXLEN ~ 20 * f {1}", "XADD x{0} * f {1}", "XTRIM x{0} MAXLEN 5",
         "XREADGROUP GROUP g c{2} COUNT 2 STREAMS x{0} >", "XAUTOCLAIM x{0} g c{3} 0 0 COUNT 2",
-        "EVAL \"redis.call('INCR', KEYS[1]); redis.call('RPUSH', KEYS[2], ARGV[1]); return redis.call('SPOP', KEYS[3])\" "
-            + "3 n{0} l{0} t{0} {1}",
+        "EVAL \"redis.call('INCR', KEYS[1]); redis.call('RPUSH', KEYS[2], ARGV[1]); "
+            + "return redis.call('SPOP', KEYS[3])\" 3 n{0} l{0} t{0} {1}",
         "BLPOP l{0} l{3} 0.01", "BLMOVE l{0} l{3} RIGHT LEFT 0.01", "BZPOPMIN z{0} 0.01",
         "XREADGROUP GROUP g c{2} BLOCK 10 COUNT 1 STREAMS x{0} >", "SORT l{0} ALPHA STORE l{3}",
         "SUNIONSTORE t{0} t{0} t{3}", "GET s{0}", "MGET s{0} s{3}", "TOUCH s{0} s{3}", "SWAPDB 0 1", "FLUSHDB",
     ];
 
     [Fact]
-    public void A_replica_of_a_server_with_many_clients_on_few_keys_has_its_data()
+    public async Task A_replica_of_a_server_with_many_clients_on_few_keys_has_its_data()
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");
         using var replica = RedisServer.Start("--replicaof",
@@ -36,13 +36,28 @@ public class FeedStressTests(ITestOutputHelper output)
         for (int round = 0; round < 3; round++)
         {
             int seeded = round;
-            Task.WaitAll([.. Enumerable.Range(0, Clients).Select(client => Task.Factory.StartNew(
+            await Task.WhenAll(Enumerable.Range(0, Clients).Select(client => Task.Factory.StartNew(
                 () => Work(kv, Seed.NewRandom(Seed.Value, (seeded * Clients) + client)),
-                TaskCreationOptions.LongRunning))]);
+                TaskCreationOptions.LongRunning)));
             FeedState.AssertFollows(kv, replica, $"round {round}; {Seed.Hint}");
         }
 
         output.WriteLine($"{kv.Server.Feed.Position} entries; {Seed.Hint}");
+    }
+
+    [Fact]
+    public void What_is_evicted_is_gone_in_a_replica_too()
+    {
+        using var kv = KvInstance.Start("--enable-debug-command", "yes", "--maxmemory", "24mb", "--maxmemory-policy",
+            "allkeys-lru");
+        using var replica = RedisServer.Start("--replicaof",
+            $"127.0.0.1 {((IPEndPoint)kv.EndPoint).Port}", "--repl-diskless-sync-delay", "0");
+        FeedState.AwaitOnline(replica);
+        using var client = kv.Connect();
+        string value = new('x', 1000);
+        for (int i = 0; i < 40_000; i++) client.Ok($"SET k{i} {value}");
+        Assert.NotEqual("0", client.Info("evicted_keys"));
+        FeedState.AssertFollows(kv, replica, Seed.Hint);
     }
 
     private static void Work(KvInstance kv, Random random)

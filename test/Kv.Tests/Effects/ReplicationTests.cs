@@ -12,7 +12,7 @@ public class ReplicationTests
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");
         using var client = kv.Connect();
-        for (int i = 0; i < 2000; i++) client.Ok($"SET k{i} {new string('x', i)}");
+        for (int i = 1; i < 2000; i++) client.Ok($"SET k{i} {new string('x', i)}");
         client.Say("RPUSH l a b c\nSELECT 3\nSADD s a b c\nXADD x 1-1 f v\nXGROUP CREATE x g 0");
         using var replica = Follower(kv);
         client.Ok("SET other 1 EX 1000");

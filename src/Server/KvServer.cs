@@ -6,6 +6,7 @@ using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Diagnostics;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 using Kv.Server.Families;
 using Kv.Server.Http;
@@ -15,6 +16,7 @@ using Kv.Server.Notifications;
 using Kv.Server.Persistence;
 using Kv.Server.Persistence.Aof;
 using Kv.Server.PubSub;
+using Kv.Server.Replication;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
@@ -100,6 +102,7 @@ public sealed class KvServer : IAsyncDisposable
         Events = new KeyspaceEvents(PubSub, Store,
             exception => Log.LogError(exception, "An event or effect of a key could not be published"));
         Scripts.Functions.Feed = Events.Feed;
+        Replicas = new Replicas(this);
         Tracking = new TrackingEngine(Store, id => Connections.TryGet(id, out var session) ? session : null,
             Remainders.Start, exception => Log.LogCritical(exception,
                 "Clients could not be told that copies of keys are old; all that track keys are closed"));
@@ -309,6 +312,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>What commands do, in one order: for the append-only file and replicas.</summary>
     internal Feed Feed => Events.Feed;
+
+    /// <summary>Clients that follow this server.</summary>
+    internal Replicas Replicas { get; }
 
     /// <summary>Tells clients that keep copies of values when those are old.</summary>
     internal TrackingEngine Tracking { get; }
@@ -527,8 +533,15 @@ public sealed class KvServer : IAsyncDisposable
         Blocked.Dispose();
         SlowLog.Dispose();
         Purge.Dispose();
+        Replicas.Dispose();
         Feed.Dispose();
         Store.Dispose();
+    }
+
+    private string? FollowFeedLimit(ServerOptions options)
+    {
+        Feed.LimitBytes = options.FeedBufferLimit;
+        return null;
     }
 
     private void FollowOptions()
@@ -545,6 +558,8 @@ public sealed class KvServer : IAsyncDisposable
         FollowTracking(Options);
         Options.OnChange("notify-keyspace-events", Events.Follow);
         Events.Follow(Options);
+        Options.OnChange("feed-buffer-limit", FollowFeedLimit);
+        FollowFeedLimit(Options);
         Options.OnChange("tracking-table-max-keys", Tracking.Follow);
         Tracking.Follow(Options);
         Options.OnChange("save", SaveSchedule.Follow);

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
-using Kv.Server.Persistence;
 
 namespace Kv.Server.Scripting;
 

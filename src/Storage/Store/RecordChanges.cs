@@ -230,7 +230,7 @@ internal sealed unsafe class RecordChanges
     public void LetGo(ref HeldRecord held)
     {
         Debug.Assert(Record.IsLocked(held.Record), "a key is let go of once");
-        if (_arrivals.HasNotes) _notices.Settle();
+        if (_arrivals.HasNotes) _notices.Settle(held);
         if (held.Exists) Record.Unlock(held.Record, held.Word);
         else Bury(ref held);
     }

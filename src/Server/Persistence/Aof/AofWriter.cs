@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
+using Kv.Server.Effects;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Persistence.Aof;

@@ -4,6 +4,7 @@ using System.Diagnostics;
 using System.Text;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
+using Kv.Server.Effects;
 using Kv.Server.Sessions;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;

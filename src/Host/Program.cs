@@ -10,8 +10,9 @@ if (DescriptorLimit.WhyNotStart() is { } reason)
     return 1;
 }
 
-var environment = Environment.GetEnvironmentVariables().Cast<DictionaryEntry>()
-    .ToDictionary(pair => (string)pair.Key, pair => (string?)pair.Value ?? "");
+var environment = new Dictionary<string, string>();
+foreach (DictionaryEntry variable in Environment.GetEnvironmentVariables())
+    environment[(string)variable.Key] = (string?)variable.Value ?? "";
 if (args.Contains("--check"))
 {
     var check = OptionCheck.Run(args, environment, Console.OpenStandardInput, KvServer.WhyNotStart);
@@ -27,4 +28,4 @@ if (parsed.Error != null) Console.Error.WriteLine(parsed.Error);
 if (!parsed.IsOk) return parsed.Error == null ? 0 : 1;
 if (health != null) return new HealthProbe(parsed.Options!, host, mustBeReady).Run();
 HeapLimits.Set();
-return await new ServerProgram(parsed).RunAsync();
+return new ServerProgram(parsed).RunAsync().GetAwaiter().GetResult();

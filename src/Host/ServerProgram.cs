@@ -22,7 +22,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
 
     /// <returns>The exit code: 0 after an orderly end, 1 when the server could not start or was told twice to
     /// end.</returns>
-    public async Task<int> RunAsync()
+    public Task<int> RunAsync()
     {
         LineLogging log;
         try
@@ -31,14 +31,15 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
         catch (Exception exception) when (IsOfFile(exception))
         {
-            return Fail($"Can't open the log file {_options.LogFile}: {exception.Message}");
+            return Task.FromResult(Fail($"Can't open the log file {_options.LogFile}: {exception.Message}"));
         }
 
-        using (log) return await RunAsync(log);
+        return RunAsync(log);
     }
 
     private async Task<int> RunAsync(LineLogging log)
     {
+        using var ofRun = log;
         var server = log.CreateLogger("Kv.Server.Server");
         var ending = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => OnSignal(signal, ending));

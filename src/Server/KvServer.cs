@@ -1,10 +1,12 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Diagnostics;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 using Kv.Server.Families;
 using Kv.Server.Http;
@@ -14,6 +16,7 @@ using Kv.Server.Notifications;
 using Kv.Server.Persistence;
 using Kv.Server.Persistence.Aof;
 using Kv.Server.PubSub;
+using Kv.Server.Replication;
 using Kv.Server.Reports;
 using Kv.Server.Scripting;
 using Kv.Server.Security;
@@ -99,6 +102,7 @@ public sealed class KvServer : IAsyncDisposable
         Events = new KeyspaceEvents(PubSub, Store,
             exception => Log.LogError(exception, "An event or effect of a key could not be published"));
         Scripts.Functions.Feed = Events.Feed;
+        Replicas = new Replicas(this);
         Tracking = new TrackingEngine(Store, id => Connections.TryGet(id, out var session) ? session : null,
             Remainders.Start, exception => Log.LogCritical(exception,
                 "Clients could not be told that copies of keys are old; all that track keys are closed"));
@@ -238,7 +242,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>When snapshots are begun without a command.</summary>
     internal SaveSchedule SaveSchedule { get; }
 
-    /// <summary>Whether a snapshot is written once the clients have left. SHUTDOWN decides it by its own words.</summary>
+    /// <summary>Whether a snapshot is written once the clients have left; null: by the
+    /// options. SHUTDOWN decides it by its own words.</summary>
     internal bool? SavesAtEnd { get; set; }
 
     /// <summary>Runs scripts.</summary>
@@ -308,6 +313,9 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>What commands do, in one order: for the append-only file and replicas.</summary>
     internal Feed Feed => Events.Feed;
 
+    /// <summary>Clients that follow this server.</summary>
+    internal Replicas Replicas { get; }
+
     /// <summary>Tells clients that keep copies of values when those are old.</summary>
     internal TrackingEngine Tracking { get; }
 
@@ -330,8 +338,7 @@ public sealed class KvServer : IAsyncDisposable
     internal StoreStatsBase StatsAtReset { get; set; } = new(default);
 
     /// <summary>40 hexadecimal digits, random for each start.</summary>
-    internal string RunId { get; } =
-        Convert.ToHexStringLower(System.Security.Cryptography.RandomNumberGenerator.GetBytes(20));
+    internal string RunId { get; } = NewRunId();
 
     internal DateTimeOffset Started { get; }
 
@@ -339,6 +346,13 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Milliseconds of a clock that never goes back; for timeouts and idle times.</summary>
     internal long TickMs => Environment.TickCount64;
+
+    private static string NewRunId()
+    {
+        Span<ulong> words = stackalloc ulong[3];
+        SystemRandom.Fill(words);
+        return Convert.ToHexStringLower(MemoryMarshal.AsBytes(words)[..20]);
+    }
 
     /// <summary>Ends the server in order, as <see cref="StopAsync"/>, without waiting. For SHUTDOWN.</summary>
     internal void RequestStop()
@@ -519,8 +533,15 @@ public sealed class KvServer : IAsyncDisposable
         Blocked.Dispose();
         SlowLog.Dispose();
         Purge.Dispose();
+        Replicas.Dispose();
         Feed.Dispose();
         Store.Dispose();
+    }
+
+    private string? FollowFeedLimit(ServerOptions options)
+    {
+        Feed.LimitBytes = options.FeedBufferLimit;
+        return null;
     }
 
     private void FollowOptions()
@@ -537,6 +558,8 @@ public sealed class KvServer : IAsyncDisposable
         FollowTracking(Options);
         Options.OnChange("notify-keyspace-events", Events.Follow);
         Events.Follow(Options);
+        Options.OnChange("feed-buffer-limit", FollowFeedLimit);
+        FollowFeedLimit(Options);
         Options.OnChange("tracking-table-max-keys", Tracking.Follow);
         Tracking.Follow(Options);
         Options.OnChange("save", SaveSchedule.Follow);

@@ -102,7 +102,7 @@ internal static class BaseLibrary
             throw call.ArgumentError(1, "nil or table expected");
         if (table.Metatable is { } old && !old[CommonStrings.Metatable].IsNil)
             throw call.Failure("cannot change a protected metatable");
-        if (table.IsReadOnly) throw Events.ReadOnly();
+        table.LetWrite();
         table.Metatable = call[1].AsTable;
         return call.Return(table);
     }

@@ -93,6 +93,9 @@ internal sealed class ResumeResults : Continuation
     public override int Resume(ref LuaCall call, int at, int count) =>
         ProtectedResults.Instance.Resume(ref call, at, count);
 
-    public override bool TryCatch(ref LuaCall call, in LuaValue error, out int result) =>
-        ProtectedResults.Instance.TryCatch(ref call, error, out result);
+    public override bool TryCatch(ref LuaCall call, in LuaValue error, out int result)
+    {
+        result = call.Return(LuaValue.False, error);
+        return true;
+    }
 }

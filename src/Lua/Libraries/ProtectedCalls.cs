@@ -16,7 +16,7 @@ internal sealed class ProtectedResults : Continuation
 
     public override bool TryCatch(ref LuaCall call, in LuaValue error, out int result)
     {
-        result = call.Return(LuaValue.False, error);
+        result = call.Return(LuaValue.False, call.Machine.CaughtBy is { } show ? show(error) : error);
         return true;
     }
 }

@@ -211,7 +211,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
 
     private void Swap(int a, int b)
     {
-        if (table.IsReadOnly) throw Events.ReadOnly();
+        table.LetWrite();
         ref LuaValue left = ref table.Find(a), right = ref table.Find(b);
         if (LuaTable.IsThere(ref left) && LuaTable.IsThere(ref right))
         {

@@ -115,7 +115,7 @@ internal static class Events
     // Lua 5.1 makes room for the key before it looks for __newindex, so a bad one is an error either way.
     private static void CheckKey(LuaTable table, in LuaValue key)
     {
-        if (table.IsReadOnly) throw ReadOnly();
+        table.LetWrite();
         if (key.IsNil) throw Failure("table index is nil");
         if (key.IsNumber && double.IsNaN(key.Number)) throw Failure("table index is NaN");
     }

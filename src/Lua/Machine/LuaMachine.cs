@@ -69,8 +69,20 @@ public sealed class LuaMachine
     /// in bytes it is given. Null: the text is compiled at once, and nobody else has a turn meanwhile.</summary>
     public Action<int, Action>? Elsewhere { get; set; }
 
+    /// <summary>What <c>pcall</c> gives of an error that it has caught; null: the error.</summary>
+    public Func<LuaValue, LuaValue>? CaughtBy { get; set; }
+
     /// <summary>The sequence of math.random.</summary>
     public RandomSequence Random { get; }
+
+    /// <summary>Bytes of the functions that are kept, about.</summary>
+    public long KeptBytes => Kept.Bytes;
+
+    /// <summary>Whether a script has changed something that the kept functions use: call
+    /// <see cref="ForgetKept"/>.</summary>
+    public bool HasChangedKept => Kept.HasChanged;
+
+    internal KeptFunctions Kept { get; } = new();
 
     internal MemoryAccount Account { get; }
 
@@ -211,6 +223,22 @@ public sealed class LuaMachine
         }
     }
 
+    /// <summary>Keeps functions that the script has made, with all that they use, so that later ones may begin with
+    /// them instead of making them anew.</summary>
+    /// <param name="bytesMax">The most that they may take.</param>
+    /// <returns>False: they would find what earlier calls have left in variables or coroutines; or it is too
+    /// much.</returns>
+    public bool TryKeep(IReadOnlyCollection<LuaFunction> functions, long bytesMax)
+    {
+        if (!Kept.TryAdd(functions, bytesMax)) return false;
+        _shortStrings.LetGo();
+        _replyTables.LetGo();
+        return true;
+    }
+
+    /// <summary>Lets go of the functions that are kept.</summary>
+    public void ForgetKept() => Kept.Clear();
+
     /// <summary>Lets go of all that the last script held, globals aside, as the next beginning does, too; and measures
     /// what is left. For a machine that may be idle for long.</summary>
     public void Forget()
@@ -296,6 +324,7 @@ public sealed class LuaMachine
         _walk.Visit(PendingError);
         _walk.Add(Writer.Capacity);
         foreach (var standing in Standing) standing.Visit(_walk);
+        Kept.Visit(_walk);
         Running?.Visit(_walk);
         return _walk.Finish();
     }

@@ -29,6 +29,9 @@ internal sealed class MemoryAccount(LuaMachine machine, long limitBytes)
     /// <param name="units">About as many instructions.</param>
     public void Spend(long units) => machine.Budget -= units / 4;
 
+    /// <summary>A script has written to a table that is kept for others.</summary>
+    public void NoteKeptChange() => machine.Kept.HasChanged = true;
+
     /// <summary>Measures what can be reached.</summary>
     public void Measure() => Measure(0);
 

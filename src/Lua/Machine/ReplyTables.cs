@@ -25,4 +25,11 @@ internal sealed class ReplyTables(MemoryAccount account)
 
     /// <summary>The script is over: nobody has any of its tables.</summary>
     public void TakeBack() => _used = 0;
+
+    /// <summary>Somebody keeps some of its tables.</summary>
+    public void LetGo()
+    {
+        Array.Clear(_made);
+        _used = 0;
+    }
 }

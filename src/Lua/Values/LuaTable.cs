@@ -50,6 +50,7 @@ public sealed class LuaTable
     private Node[] _nodes = [];
     private Node[]?[] _farNodes = [];
     private int _used;
+    private bool _isKept;       // read-only until a script writes to it
 
     internal LuaTable(MemoryAccount account, int arraySize = 0, int hashSize = 0)
     {
@@ -70,6 +71,19 @@ public sealed class LuaTable
 
     /// <summary>Whether scripts may not change it.</summary>
     public bool IsReadOnly { get; set; }
+
+    /// <summary>Makes it read-only until somebody writes to it: <see cref="KeptFunctions"/>.</summary>
+    internal void Keep() => IsReadOnly = _isKept = true;
+
+    /// <summary>To be asked before a script changes it.</summary>
+    /// <exception cref="LuaException">Scripts may not.</exception>
+    internal void LetWrite()
+    {
+        if (!IsReadOnly) return;
+        if (!_isKept) throw Events.ReadOnly();
+        IsReadOnly = _isKept = false;
+        _account.NoteKeptChange();
+    }
 
     /// <summary>The last memory walk that has seen it.</summary>
     internal int Walk { get; set; }
@@ -109,7 +123,7 @@ public sealed class LuaTable
         if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
         _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).Clear();
         _used = 0;
-        (Metatable, IsReadOnly) = (null, false);
+        (Metatable, IsReadOnly, _isKept) = (null, false, false);
     }
 
     /// <summary>The value of a key, or a slot of nil that nobody writes to.</summary>

@@ -28,6 +28,9 @@ public sealed class ShortStrings
     /// <summary>The script is over: nobody has any of its strings.</summary>
     public void TakeBack() => _used = 0;
 
+    /// <summary>Somebody keeps some of its strings: they stay what they are.</summary>
+    public void LetGo() => (_made, _count, _used) = ([], 0, 0);
+
     private void Make()
     {
         if (_count == _made.Length) Array.Resize(ref _made, Math.Min(StringsMax, Math.Max(4, _count * 2)));

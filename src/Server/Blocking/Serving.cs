@@ -1,6 +1,6 @@
 using Kv.Protocol;
+using Kv.Server.Effects;
 using Kv.Server.Notifications;
-using Kv.Server.Persistence;
 using Kv.Server.Users;
 using Kv.Storage;
 

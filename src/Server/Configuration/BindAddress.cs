@@ -17,6 +17,9 @@ public readonly record struct BindAddress(string Host, IPAddress? Address, bool 
         if (host.StartsWith('[') && host.EndsWith(']')) host = host[1..^1];
         var address = host switch
         {
+            // The default: the system's parser is generic, and compiled at each start.
+            "127.0.0.1" => IPAddress.Loopback,
+            "::1" => IPAddress.IPv6Loopback,
             "*" => IPAddress.Any,
             "::*" => IPAddress.IPv6Any,
             _ => IPAddress.TryParse(host, out var parsed) ? parsed : null,

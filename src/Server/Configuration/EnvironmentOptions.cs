@@ -18,8 +18,11 @@ internal static class EnvironmentOptions
         List<string> warnings, List<OptionProblem> problems)
     {
         var givenBy = new Dictionary<Option, string>();
-        foreach (var (variable, value) in environment.OrderBy(pair => pair.Key, StringComparer.Ordinal))
+        string[] variables = [.. environment.Keys];
+        Array.Sort(variables, StringComparer.Ordinal);
+        foreach (string variable in variables)
         {
+            string value = environment[variable];
             if (!variable.StartsWith(Prefix, StringComparison.Ordinal) || value.Length == 0) continue;
             var option = Find(variable, out bool isFile);
             if (option is null)

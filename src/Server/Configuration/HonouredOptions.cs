@@ -208,7 +208,7 @@ internal static class HonouredOptions
         },
         new Option<string>("save", new SaveType(), o => o.Save, (o, v) => o.Save = v)
         {
-            Summary = "pairs of seconds and changes: a snapshot is written after as many of both; \"\" for none",
+            Summary = "seconds and changes that begin a snapshot; \"\": none do",
             Change = OptionChange.Live,
         },
         new Option<bool>("stop-writes-on-bgsave-error", YesNoType.Instance, o => o.StopWritesOnBgsaveError,
@@ -282,6 +282,28 @@ internal static class HonouredOptions
             (o, v) => o.WatchLimit = (int)v)
         {
             Summary = "most keys that a client watches", Change = OptionChange.Live,
+        },
+        new Option<long>("feed-buffer-limit", new BytesType(1 << 20, long.MaxValue), o => o.FeedBufferLimit,
+            (o, v) => o.FeedBufferLimit = v)
+        {
+            Summary = "bytes that wait for the append-only file and replicas before writers do",
+            Change = OptionChange.Live,
+        },
+        new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), o => o.ReplBacklogSize,
+            (o, v) => o.ReplBacklogSize = v)
+        {
+            Summary = "bytes of the stream kept for replicas that come back", Change = OptionChange.Live,
+        },
+        new Option<long>("repl-backlog-ttl", Int64, o => o.ReplBacklogTtlSeconds,
+            (o, v) => o.ReplBacklogTtlSeconds = v)
+        {
+            Summary = "seconds without replicas before the stream ends; 0 never", Change = OptionChange.Live,
+        },
+        new Option<long>("repl-ping-replica-period", new NumberType(1, int.MaxValue), o => o.ReplPingPeriodSeconds,
+            (o, v) => o.ReplPingPeriodSeconds = (int)v)
+        {
+            Summary = "seconds between PINGs to replicas, where nothing else is sent", Change = OptionChange.Live,
+            Aliases = ["repl-ping-slave-period"],
         },
         new Option<long>("busy-reply-threshold", Int64, o => o.BusyReplyThreshold, (o, v) => o.BusyReplyThreshold = v)
         {

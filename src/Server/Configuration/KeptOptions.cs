@@ -101,17 +101,11 @@ internal static class KeptOptions
         new Option<string>("propagation-error-behavior", Words("ignore", "panic", "panic-on-replicas"), "ignore"),
         new Option<bool>("rdb-del-sync-files", YesNo, false),
         new Option<bool>("rdb-save-incremental-fsync", YesNo, true),
-        new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), 1048576),
-        new Option<long>("repl-backlog-ttl", Int64, 3600),
         new Option<bool>("repl-disable-tcp-nodelay", YesNo, false),
         new Option<string>("repl-diskless-load", Words("disabled", "on-empty-db", "swapdb"), "disabled"),
         new Option<bool>("repl-diskless-sync", YesNo, true),
         new Option<long>("repl-diskless-sync-delay", Int32, 5),
         new Option<long>("repl-diskless-sync-max-replicas", Int32, 0),
-        new Option<long>("repl-ping-replica-period", new NumberType(1, int.MaxValue), 10)
-        {
-            Aliases = ["repl-ping-slave-period"],
-        },
         new Option<long>("repl-timeout", new NumberType(1, int.MaxValue), 60),
         new Option<string>("replica-announce-ip", Text, "") { Aliases = ["slave-announce-ip"] },
         new Option<long>("replica-announce-port", Port, 0) { Aliases = ["slave-announce-port"] },

@@ -27,17 +27,16 @@ public static class MemorySize
         if (digits == 0 && text.Length > 0) return false;
         if (!TryReadUnit(text[digits..], out ulong unit)) return false;
 
-        UInt128 size = 0;
-        foreach (char digit in text[..digits])
-        {
-            size = size * 10 + (uint)(digit - '0');
-            if (size > ulong.MaxValue) size = ulong.MaxValue;       // saturates: the range check says the rest
-        }
-
-        size *= unit;
-        bytes = size > ulong.MaxValue ? ulong.MaxValue : (ulong)size;
+        // Saturates: the range check says the rest.
+        ulong count = 0;
+        foreach (char digit in text[..digits]) count = Add(Multiply(count, 10), (uint)(digit - '0'));
+        bytes = Multiply(count, unit);
         return true;
     }
+
+    private static ulong Add(ulong a, ulong b) => a > ulong.MaxValue - b ? ulong.MaxValue : a + b;
+
+    private static ulong Multiply(ulong a, ulong b) => Math.BigMul(a, b, out ulong low) != 0 ? ulong.MaxValue : low;
 
     /// <summary>A size for people, as INFO writes it: <c>512B</c>, <c>1.50K</c>, <c>2.00G</c>; units of 1024.</summary>
     public static string ToText(ulong bytes)

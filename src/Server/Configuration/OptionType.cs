@@ -105,19 +105,38 @@ internal sealed class YesNoType : OptionType<bool>
 }
 
 /// <summary>One word of a list.</summary>
-internal sealed class WordType<T>(params (string Word, T Value)[] words) : OptionType<T>
+// Plain loops: generic methods of the framework over a tuple with an enumeration are in no precompiled image, and a
+// dozen of them for each of ten enumerations are a tenth of the start.
+internal sealed class WordType<T> : OptionType<T>
     where T : notnull
 {
-    public override string Expects => string.Join(", ", words.Select(w => w.Word));
+    private readonly string[] _words;
+    private readonly T[] _values;
 
-    public override string Format(T value) => words.First(w => w.Value.Equals(value)).Word;
+    public WordType(params (string Word, T Value)[] words)
+    {
+        _words = new string[words.Length];
+        _values = new T[words.Length];
+        for (int i = 0; i < words.Length; i++) (_words[i], _values[i]) = words[i];
+    }
+
+    public override string Expects => string.Join(", ", _words);
+
+    public override string Format(T value)
+    {
+        int index = 0;
+        while (!_values[index].Equals(value)) index++;      // a value without a word is a mistake in the table
+        return _words[index];
+    }
 
     public override bool TryParse(string text, T current, out T value, out string error)
     {
-        int index = Array.FindIndex(words, w => w.Word.Equals(text, StringComparison.OrdinalIgnoreCase));
-        value = index < 0 ? current : words[index].Value;
+        int index = 0;
+        while (index < _words.Length && !_words[index].Equals(text, StringComparison.OrdinalIgnoreCase)) index++;
+        bool isWord = index < _words.Length;
+        value = isWord ? _values[index] : current;
         error = "argument(s) must be one of the following: " + Expects;
-        return index >= 0;
+        return isWord;
     }
 }
 

@@ -133,6 +133,18 @@ public sealed class ServerOptions
     /// <summary>Bytes of queued commands a transaction may have.</summary>
     public long MultiQueueLimit { get; set; } = 64 << 20;
 
+    /// <summary>Bytes of effects that may wait for the append-only file and replicas before writers wait.</summary>
+    public long FeedBufferLimit { get; set; } = 64 << 20;
+
+    /// <summary>Bytes of the stream that are kept for replicas that come back.</summary>
+    public long ReplBacklogSize { get; set; } = 1 << 20;
+
+    /// <summary>Seconds without replicas after which the stream ends; 0 never.</summary>
+    public long ReplBacklogTtlSeconds { get; set; } = 3600;
+
+    /// <summary>Seconds after which replicas get a PING, where nothing else is sent.</summary>
+    public int ReplPingPeriodSeconds { get; set; } = 10;
+
     /// <summary>Milliseconds after which others do not wait for a script any more, but are told BUSY; 0
     /// never.</summary>
     public long BusyReplyThreshold { get; set; } = 5000;

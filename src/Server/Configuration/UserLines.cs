@@ -8,13 +8,13 @@ namespace Kv.Server.Configuration;
 /// any.</remarks>
 internal sealed class UserLines : IReadOnlyList<string>
 {
-    public static readonly UserLines None =
-        new([], ImmutableDictionary.Create<string, int>(StringComparer.Ordinal));
+    public static readonly UserLines None = new([], null);
 
     private readonly ImmutableList<string> _lines;
-    private readonly ImmutableDictionary<string, int> _places;
+    // Null without lines: most servers have none, and what is generic over numbers is compiled at the start.
+    private readonly ImmutableDictionary<string, int>? _places;
 
-    private UserLines(ImmutableList<string> lines, ImmutableDictionary<string, int> places)
+    private UserLines(ImmutableList<string> lines, ImmutableDictionary<string, int>? places)
     {
         _lines = lines;
         _places = places;
@@ -39,8 +39,9 @@ internal sealed class UserLines : IReadOnlyList<string>
     public UserLines With(string line)
     {
         string name = NameOf(line).ToString();
-        return _places.TryGetValue(name, out int place) ? new(_lines.SetItem(place, line), _places)
-            : new(_lines.Add(line), _places.Add(name, _lines.Count));
+        var places = _places ?? ImmutableDictionary.Create<string, int>(StringComparer.Ordinal);
+        return places.TryGetValue(name, out int place) ? new(_lines.SetItem(place, line), places)
+            : new(_lines.Add(line), places.Add(name, _lines.Count));
     }
 
     public IEnumerator<string> GetEnumerator() => _lines.GetEnumerator();

@@ -38,6 +38,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (room != CheckResult.Runs) return room;
         if (server.WritesRefused is { } refusal && IsWrite(ref context, orPing: true) && !Refuse(ref context, refusal))
             return CheckResult.Refused;
+        if (server.Feed.IsFull && WaitsForFeed(ref context, items)) return CheckResult.Waits;
         return MustWait(ref context, items) ? CheckResult.Waits : CheckResult.Runs;
     }
 
@@ -127,7 +128,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         var room = store.AskRoom();
         long now = server.TickMs;
         // A snapshot goes on, or fails: nobody is refused for it.
-        if (deadline != 0 && server.Store.IsSnapshotBehind) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
+        if (deadline != 0 && server.Store.IsSnapshotBehind)
+            deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
         bool isLate = deadline != 0 && now >= deadline;
         if (room != StoreRoom.Soon || isLate || items == null)
         {
@@ -144,6 +146,21 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
         if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
         return CheckResult.Waits;
+    }
+
+    /// <summary>What was done waits for the disk or replicas: who writes waits, too.</summary>
+    private bool WaitsForFeed(ref CommandContext context, Argument* items)
+    {
+        var flags = context.Command.Flags;
+        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
+        bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
+        if (!server.Feed.IsOn || items == null || !writes || context.Command.Group == CommandGroup.PubSub
+            || (context.Session.InMulti && context.Command.Name != "EXEC")) return false;
+        Hold(ref context, long.MaxValue);
+        server.Feed.AddWaiting(context.Session.Unpark);
+        // It may have been given before this session was in the list.
+        if (!server.Feed.IsFull) context.Session.Unpark();
+        return true;
     }
 
     /// <summary>Keeps the command until its session is woken, or the deadline has come.</summary>

@@ -2,8 +2,8 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Effects;
 using Kv.Server.Notifications;
-using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Storage;
 
@@ -75,6 +75,15 @@ internal ref struct CommandContext
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => Events.Effects.IsOn;
     }
+
+    /// <summary>The command as it was sent, with its arguments or, in steps, what was kept of them.</summary>
+    public readonly unsafe SentCommand Sent => new(Args.At(0), Args.Count)
+    {
+        IsEffect = Command is { } command
+            && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0
+            && command.Group != CommandGroup.Transactions,
+        Database = Session.Database, Kept = Session.SentEffect, Client = Session,
+    };
 
     /// <summary>Says what the command does in the session's database: a command of so many words, which are added to
     /// what this returns. Only if <see cref="IsFed"/>.</summary>

@@ -4,8 +4,8 @@ using System.Text;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
+using Kv.Server.Effects;
 using Kv.Server.Notifications;
-using Kv.Server.Persistence;
 using Kv.Server.Sessions;
 using Kv.Server.Users;
 using Kv.Storage;
@@ -56,7 +56,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// part is all there is, and whoever steps it counts and times it.</summary>
     public bool CountsParts { get; init; } = true;
 
-    /// <summary>Whether it asks if the user may call a part. Not if whoever has it run has asked just before.</summary>
+    /// <summary>Whether it asks if the user may call a part, and if there is memory for it. Not if whoever has it run
+    /// has asked just before.</summary>
     public bool ChecksParts { get; init; } = true;
 
     /// <summary>Keeps what MONITOR shows of the commands; null: it is shown at once.</summary>
@@ -172,7 +173,7 @@ internal sealed unsafe class CommandRunner : IDisposable
                 || command.Timing <= Detail)) begin = Stopwatch.GetTimestamp();
             // Memory that the commands before have let go of is freed here, if possible; or they have used too much.
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
-            if ((command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
+            if (ChecksParts && (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else RunPartNow(ref context);
             bool isDone = session.Steps == null;
@@ -184,7 +185,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
-            Events.EndCommand(ref context);
+            Events.EndCommand(context.Sent);
             if (!_reply.IsDone) Finish(ref context);
             // CLIENT REPLY OFF and SKIP write nothing, but have a place in the array.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
@@ -217,7 +218,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (session.Steps != null) return false;
             counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
-            Events.EndCommand(ref context);
+            Events.EndCommand(context.Sent);
             if (!_reply.IsDone) Finish(ref context);
         }
         catch (Exception exception)
@@ -275,7 +276,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     private void FailPart(ref CommandContext context, Exception exception)
     {
         PartHasThrown = true;
-        Events.EndCommand(ref context);
+        Events.EndCommand(context.Sent);
         Fail(context.Session, exception);
     }
 
@@ -348,7 +349,7 @@ internal sealed unsafe class CommandRunner : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void ServeArrivals(ref CommandContext context)
     {
-        Events.EndCommand(ref context);
+        Events.EndCommand(context.Sent);
         if (_store.HasArrivals) _waits.ServeArrivals();
     }
 
@@ -432,8 +433,9 @@ internal sealed unsafe class CommandRunner : IDisposable
     /// <summary>Keeps what was sent for the feed: the steps that are left may change something.</summary>
     private void KeepEffect(ref CommandContext context)
     {
-        if (Events.Effects.IsOn && CommandEffects.IsSent(context.Command) && context.Session.Steps is not BlockedCommand)
-            context.Session.SentEffect = CommandEffects.Keep(ref context);
+        if (!Events.Effects.IsOn || context.Session.Steps is BlockedCommand) return;
+        var sent = context.Sent;
+        if (sent.IsEffect) context.Session.SentEffect = sent.Keep();
     }
 
     /// <summary>Notes what the steps that are left owe.</summary>

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
-using Kv.Server.Persistence;
+using Kv.Server.Effects;
 using Kv.Server.Sessions;
 using Kv.Server.Tracking;
 using Kv.Server.Users;
@@ -383,6 +383,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         int least = command.ArgumentsMin, most = command.ArgumentsMax;
         const CommandFlags needing = CommandFlags.DenyOom | CommandFlags.WaitsForRoom;
         bool bounded = (command.Flags & needing) != 0 && _server.Store.MaxMemoryBytes != 0;
+        bool isFed = (command.Flags & CommandFlags.Write) != 0 && _feed.IsOn;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         runner.Events.Begin(command.Event);
@@ -411,7 +412,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             input.Position = slot->End;
             context.Args.Begin(items + slot->First, slot->Count, slot->Kind.Key, slot->Hash, slot->Hint);
             // Asked before each command, though a window has only 32: 32 SETRANGEs can be 16 GB.
-            if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget))
+            if (slot->Count < least | slot->Count > most || (bounded && _server.Store.IsOverBudget)
+                || (isFed && _feed.IsFull))
             {
                 store.MayComeAgain = false;
                 // May refuse it, or let it wait for room.
@@ -535,7 +537,8 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         Debug.Assert(end > 0 && end >= _stretch, "a stretch has an end");
         Debug.Assert(end <= WindowParser.CommandsMax, "it is a part of the window");
         _executed += end - _stretch;
-        _last = _slots[end - 1].Kind.Command;
+        // A step of a command was counted when that began, and is none itself.
+        _last = Math.Max(_slots[end - 1].Kind.Command, (short)None);
     }
 
     private void ExecuteSlow(ref CommandContext context, WindowSlot* slot, ref WindowInput input)

@@ -209,7 +209,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         }
         catch
         {
-            runner.Events.EndCommand(ref context);      // while there are its arguments
+            runner.Events.EndCommand(context.Sent);      // while there are its arguments
             throw;
         }
         finally

@@ -1,3 +1,4 @@
+using System.Text;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -10,11 +11,11 @@ internal static class Errors
     public static ReadOnlySpan<byte> WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value"u8;
     public static ReadOnlySpan<byte> Busy =>
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."u8;
-    public static readonly byte[] SnapshotFails =
-        [.. "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands "u8
-            , .. "that may modify the data set are disabled, because this instance is configured to report errors "u8
-            , .. "during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis "u8
-            , .. "logs for details about the RDB error."u8];
+    public static byte[] SnapshotFails { get; } = Encoding.ASCII.GetBytes(
+        "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands "
+        + "that may modify the data set are disabled, because this instance is configured to report errors during "
+        + "writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for "
+        + "details about the RDB error.");
     public static ReadOnlySpan<byte> NotAnInteger => "ERR value is not an integer or out of range"u8;
     public static ReadOnlySpan<byte> NotAFloat => "ERR value is not a valid float"u8;
     public static ReadOnlySpan<byte> Overflow => "ERR increment or decrement would overflow"u8;

@@ -10,10 +10,10 @@ namespace Kv.Server.Network;
 /// server.</summary>
 /// <remarks>
 /// Connections are few and short: each has <see cref="RequestMs"/> for its request and as long for taking the reply.
-/// Who comes while <see cref="ConnectionsMax"/> are there takes the place of the one that has been silent for longest,
-/// or has to wait because of a wrong password: however many say nothing, whoever asks at once is served. They are no
-/// clients: they are in no list and no count, and their descriptors are set aside at the start
-/// (<see cref="DescriptorLimit"/>).
+/// Who comes while <see cref="ConnectionsMax"/> are there takes the place of the one that has been idle for longest:
+/// has said nothing, has to wait because of a wrong password, or has its reply and does not leave. However many do that,
+/// whoever asks at once is served. They are no clients: they are in no list and no count, and their descriptors are set
+/// aside at the start (<see cref="DescriptorLimit"/>).
 /// Threads: the pool's.
 /// </remarks>
 internal sealed class HttpPort(KvServer server) : IDisposable
@@ -23,19 +23,22 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     /// <summary>The longest head of a request.</summary>
     public const int HeadBytesMax = 8 << 10;
 
-    private const int LingerMs = 1000, BackOffMs = 10, Backlog = 64;
+    private const int BackOffMs = 10, RetryMs = 100, Backlog = 64;
 
     private readonly CancellationTokenSource _stop = new();
     private readonly SemaphoreSlim _places = new(ConnectionsMax);
     private readonly List<Socket> _listeners = [];
     private readonly List<Task> _accepting = [];
 
-    // Those whose request is not there yet, the oldest first; under the lock.
+    // Those that may lose their place, longest idle first; under the lock.
     private readonly Lock _guard = new();
-    private readonly LinkedList<CancellationTokenSource> _silent = new();
+    private readonly LinkedList<CancellationTokenSource> _idle = new();
 
     /// <summary>What a client has for its request, and for taking the reply.</summary>
     public int RequestMs { get; init; } = 5000;
+
+    /// <summary>What a client has, after the reply, for its end of the connection.</summary>
+    public int LingerMs { get; init; } = 1000;
 
     /// <summary>Listens on all addresses of the options, or on none.</summary>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
@@ -79,11 +82,9 @@ internal sealed class HttpPort(KvServer server) : IDisposable
             try
             {
                 socket = await listener.AcceptAsync(_stop.Token).ConfigureAwait(false);
-                if (!await _places.WaitAsync(0).ConfigureAwait(false))
-                {
-                    EndOldestSilent();
-                    await _places.WaitAsync(_stop.Token).ConfigureAwait(false);
-                }
+                // Ends: those who are being served are idle soon, if they do not leave. At first none of them may be.
+                for (int wait = 0; !await _places.WaitAsync(wait, _stop.Token).ConfigureAwait(false); wait = RetryMs)
+                    EndOldestIdle();
 
                 var accepted = socket;
                 socket = null;
@@ -108,12 +109,12 @@ internal sealed class HttpPort(KvServer server) : IDisposable
         }
     }
 
-    private void EndOldestSilent()
+    private void EndOldestIdle()
     {
         lock (_guard)
         {
-            if (_silent.First is not { } oldest) return;
-            _silent.RemoveFirst();
+            if (_idle.First is not { } oldest) return;
+            _idle.RemoveFirst();
             oldest.Value.CancelAfter(0);        // by a timer, not here
         }
     }
@@ -143,41 +144,49 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     {
         socket.NoDelay = true;
         using var deadline = CancellationTokenSource.CreateLinkedTokenSource(_stop.Token);
-        var answer = await AwaitRequestAsync(socket, deadline).ConfigureAwait(false);
-        using var page = new PageBuffer();
-        byte[] head = answer.Reply ?? answer.Make!(page);
-        deadline.CancelAfter(RequestMs);
-        await SendAsync(socket, head, deadline.Token).ConfigureAwait(false);
-        await SendAsync(socket, page.Written, deadline.Token).ConfigureAwait(false);
-        // To close at once with something unread would reset the connection, and the client lose the reply.
-        socket.Shutdown(SocketShutdown.Send);
-        deadline.CancelAfter(LingerMs);
-        byte[] rest = new byte[1024];
-        while (await socket.ReceiveAsync(rest, deadline.Token).ConfigureAwait(false) > 0)
-        {
-            // Ends: with the client's side, or the time.
-        }
-    }
-
-    /// <summary>Reads the request, and lets who guesses passwords wait; meanwhile another client may take the
-    /// place.</summary>
-    private async Task<HttpAnswer> AwaitRequestAsync(Socket socket, CancellationTokenSource deadline)
-    {
         var place = new LinkedListNode<CancellationTokenSource>(deadline);
-        lock (_guard) _silent.AddLast(place);
         try
         {
-            deadline.CancelAfter(RequestMs);
+            BeginIdle(place, RequestMs);
             var answer = await ReadAsync(socket, deadline.Token).ConfigureAwait(false);
             if (answer.DelayMs > 0) await Task.Delay((int)answer.DelayMs, deadline.Token).ConfigureAwait(false);
-            return answer;
+            // Who has asked keeps the place until the reply is with the system, also if it was to be given away.
+            EndIdle(place);
+            using var page = new PageBuffer();
+            byte[] head = answer.Reply ?? answer.Make!(page);
+            deadline.CancelAfter(RequestMs);
+            await SendAsync(socket, head, deadline.Token).ConfigureAwait(false);
+            await SendAsync(socket, page.Written, deadline.Token).ConfigureAwait(false);
+            // To close at once with something unread would reset the connection, and the client lose the reply.
+            socket.Shutdown(SocketShutdown.Send);
+            BeginIdle(place, LingerMs);
+            byte[] rest = new byte[1024];
+            while (await socket.ReceiveAsync(rest, deadline.Token).ConfigureAwait(false) > 0)
+            {
+                // Ends: with the client's side, or the time.
+            }
         }
         finally
         {
-            lock (_guard)
-            {
-                if (place.List != null) _silent.Remove(place);
-            }
+            EndIdle(place);
+        }
+    }
+
+    /// <summary>Waits for a client from now on; another one may take its place meanwhile.</summary>
+    private void BeginIdle(LinkedListNode<CancellationTokenSource> place, int milliseconds)
+    {
+        lock (_guard)
+        {
+            place.Value.CancelAfter(milliseconds);
+            _idle.AddLast(place);
+        }
+    }
+
+    private void EndIdle(LinkedListNode<CancellationTokenSource> place)
+    {
+        lock (_guard)
+        {
+            if (place.List != null) _idle.Remove(place);
         }
     }
 

@@ -16,7 +16,7 @@ namespace Kv.Server.Network;
 /// </remarks>
 internal sealed class Listeners(KvServer server)
 {
-    private readonly record struct TcpListener(IPEndPoint EndPoint, bool IsTls, Socket Socket)
+    private sealed record TcpListener(IPEndPoint EndPoint, bool IsTls, Socket Socket)
     {
         public bool IsAt(WantedAddress wanted) => wanted.EndPoint.Equals(EndPoint) && wanted.IsTls == IsTls;
     }

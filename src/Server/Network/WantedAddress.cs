@@ -4,7 +4,8 @@ using Kv.Server.Configuration;
 namespace Kv.Server.Network;
 
 /// <summary>An address to listen on, and whether it may be unavailable.</summary>
-internal readonly record struct WantedAddress(IPEndPoint EndPoint, bool Optional)
+// A class, as are CommandRule and TcpListener: lists of structures are compiled at each start.
+internal sealed record WantedAddress(IPEndPoint EndPoint, bool Optional)
 {
     /// <summary>Whether TLS is spoken there.</summary>
     public bool IsTls { get; init; }

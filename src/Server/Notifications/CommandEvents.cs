@@ -1,7 +1,5 @@
 using System.Runtime.CompilerServices;
-using Kv.Server.Execution;
-using Kv.Server.Persistence;
-using Kv.Server.Sessions;
+using Kv.Server.Effects;
 using Kv.Storage;
 
 namespace Kv.Server.Notifications;
@@ -68,9 +66,9 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     /// <summary>The events of the present command's steps, which a session of their own runs, whoever takes
     /// them.</summary>
     /// <returns>Null when nobody asks for events or effects of commands.</returns>
-    public CommandEvents? ForSteps(ref CommandContext context)
+    public CommandEvents? ForSteps(in SentCommand sent)
     {
-        var effects = Effects.ForSteps(ref context);
+        var effects = Effects.ForSteps(sent);
         if (!IsAsked && effects == null) return null;
         return new CommandEvents(events)
         {
@@ -188,19 +186,18 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     }
 
     /// <summary>Ends a command: publishes what is left, and forgets what it was armed with.</summary>
-    /// <param name="context">The command's, with its arguments, or none where they are gone.</param>
-    public void EndCommand(ref CommandContext context)
+    public void EndCommand(in SentCommand sent)
     {
         if (!_arrivals.HasNotes) return;
-        Effects.End(ref context);
+        Effects.End(sent);
         EndNotes();
     }
 
     /// <summary>Ends what was done for a client that has waited.</summary>
-    public void EndServing(Session session)
+    public void EndServing(ITicketHolder client)
     {
         if (!_arrivals.HasNotes) return;
-        Effects.EndServing(session);
+        Effects.EndServing(client);
         EndNotes();
     }
 

@@ -2,7 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Configuration;
-using Kv.Server.Persistence;
+using Kv.Server.Effects;
 using Kv.Server.PubSub;
 using Kv.Storage;
 
@@ -91,6 +91,36 @@ internal sealed class KeyspaceEvents : IKeyListener
         if (!Feed.IsOn || detail.Kind != KeyDetailKind.FieldExpired) return;
         var effects = new EffectBytes();
         DetailEffect.Add(effects, database, key, detail);
+        Feed.AddOther(effects);
+    }
+
+    /// <inheritdoc/>
+    public bool WantsState => Feed.IsOn;
+
+    /// <inheritdoc/>
+    public void HearState(int database, ReadOnlySpan<byte> key, in ValueView value)
+    {
+        using var writer = new RdbValueWriter(_store);
+        writer.Output.Begin(compresses: false, value.FootprintBytes + (value.FootprintBytes / 4)
+            + RdbOutput.BufferBytes);
+        if (value.Block.IsNone) writer.Write(value);
+        else writer.WriteString(value.Block.Span);
+        if (writer.Output.Status == StoreStatus.Ok) DumpPayload.Finish(writer.Output);
+        if (writer.Output.Status != StoreStatus.Ok)
+        {
+            _failed(new OutOfMemoryException("A value that was changed without a command is missing in the feed"));
+            return;
+        }
+
+        var effects = new EffectBytes();
+        effects.Begin(database, 6);
+        effects.Add("RESTORE"u8);
+        effects.Add(key);
+        effects.Add(value.ExpiryMs == NewValue.NoExpiry ? 0 : value.ExpiryMs);
+        effects.Add(writer.Output.Written);
+        effects.Add("REPLACE"u8);
+        effects.Add("ABSTTL"u8);
+        effects.End();
         Feed.AddOther(effects);
     }
 

@@ -21,7 +21,8 @@ internal sealed class SaveSchedule : IDisposable
 
     public SaveSchedule(KvServer server) => _server = server;
 
-    /// <summary>Whether there are save points. Without <see cref="ServerOptions.LoadsAtStart"/> there are none.</summary>
+    /// <summary>Whether there are save points; without <see cref="ServerOptions.LoadsAtStart"/> there are
+    /// none.</summary>
     public bool HasPoints => Volatile.Read(ref _points).Length != 0;
 
     /// <summary>Whether a snapshot is written when the process is asked to end: <c>shutdown-on-sigterm</c>.</summary>

@@ -12,7 +12,7 @@ namespace Kv.Server.Persistence;
 /// any.</remarks>
 internal sealed class Snapshots(KvServer server) : IDisposable
 {
-    private const int TriesMax = 8;
+    private const int TriesMax = 40;
 
     private readonly Lock _lock = new();
     private SnapshotJob? _job;
@@ -148,7 +148,8 @@ internal sealed class Snapshots(KvServer server) : IDisposable
             {
                 if (_job != null || _isDisposed) return false;
                 long changes = server.Counters.Writes(server.OwnCommands);
-                job = new SnapshotJob(server, path, purpose, (ended, exception) => End(ended, exception, changes, done));
+                job = new SnapshotJob(server, path, purpose,
+                    (ended, exception) => End(ended, exception, changes, done));
                 Volatile.Write(ref _job, job);
             }
 
@@ -193,6 +194,18 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         Cancel();
     }
 
+    /// <summary>Writes a snapshot for a replica to a file of its own, while all other clients stand still.</summary>
+    /// <exception cref="IOException">It is not whole.</exception>
+    public void WriteForReplica(StoreSession session, string path)
+    {
+        using var file = new FileStream(path, FileMode.Create, FileAccess.Write, FileShare.Read, 256 * 1024);
+        using var writer = new RdbFileWriter(server.Store, file, server.Options.RdbCompression,
+            server.Options.RdbChecksum);
+        SnapshotHead.Write(writer, server, SnapshotPurpose.Replica);
+        WriteKeys(writer, session);
+        file.Flush();
+    }
+
     private string? Save(StoreSession session)
     {
         long begin = Stopwatch.GetTimestamp(), changes = server.Counters.Writes(server.OwnCommands);
@@ -233,8 +246,10 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
         if (exception is OperationCanceledException)
             server.Data.LogWarning("Writing {File} was given up", job.Path);
-        else if (exception != null)
+        else if (exception is IOException or UnauthorizedAccessException or OutOfMemoryException)
             NoteFailure(job.Purpose, job.Path, exception.Message);
+        else if (exception != null)
+            NoteFailure(job.Purpose, job.Path, exception.ToString());
         Volatile.Write(ref _job, null);
         done?.Invoke(exception?.Message);
     }
@@ -279,7 +294,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         if (texts.Count == 0) return;
         try
         {
-            var libraries = server.Scripts.Functions.Read(texts, LoadLimits.Usual(CancellationToken.None));
+            var libraries = server.Scripts.Functions.Read(texts, LoadLimits.AtStart);
             server.Scripts.Functions.Add(libraries, LibraryPolicy.Flush);
         }
         catch (ScriptRefusedException exception)

@@ -172,6 +172,14 @@ internal sealed unsafe class SharedMessage
         return message;
     }
 
+    /// <summary>Makes a message of bytes that go out as they are; the caller holds the only reference.</summary>
+    public static SharedMessage OfBytes(ReadOnlySpan<byte> bytes, Action<long>? charge)
+    {
+        var message = new SharedMessage(bytes.Length, charge, Form.Line);
+        bytes.CopyTo(new Span<byte>(message._block, message.Length));
+        return message;
+    }
+
     /// <summary>Takes references for the subscribers to whom the message is about to be pushed.</summary>
     public void AddReferences(int count)
     {

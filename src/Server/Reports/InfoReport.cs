@@ -35,6 +35,7 @@ internal static class InfoReport
                 case InfoSection.CommandStats: AppendCommands(text, reading); break;
                 case InfoSection.ErrorStats: AppendErrors(text, server); break;
                 case InfoSection.LatencyStats: AppendLatencies(text, reading); break;
+                case InfoSection.Replication: AppendReplicas(text, server); break;
                 case InfoSection.Keyspace: AppendKeyspace(text, server); break;
                 case InfoSection.HotKeys: HotKeyRanking.AppendTo(text, reading.HotKeys, rules); break;
                 case InfoSection.BigKeys: BigKeyRanking.AppendTo(text, reading.BigKeys, rules); break;
@@ -88,6 +89,14 @@ internal static class InfoReport
             text.Append("latency_percentiles_usec_").Append(command.FullName).Append(':')
                 .AppendJoin(',', figures).Append("\r\n");
         }
+    }
+
+    private static void AppendReplicas(StringBuilder text, KvServer server)
+    {
+        long now = server.TickMs;
+        int number = 0;
+        foreach (string line in server.Replicas.Describe(replica => replica.Describe(now)))
+            text.Append(Invariant($"slave{number++}:")).Append(line).Append("\r\n");
     }
 
     private static void AppendKeyspace(StringBuilder text, KvServer server)

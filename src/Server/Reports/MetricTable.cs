@@ -25,5 +25,12 @@ internal static class MetricTable
     public static Metric[] RowsOf(InfoSection section) =>
         Array.Find(Sections, candidate => candidate.Section == section).Rows ?? [];
 
-    public static IEnumerable<Metric> Rows => Sections.SelectMany(section => section.Rows);
+    public static IEnumerable<Metric> Rows
+    {
+        get
+        {
+            foreach (var (_, rows) in Sections)
+                foreach (var row in rows) yield return row;
+        }
+    }
 }

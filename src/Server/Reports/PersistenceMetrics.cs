@@ -34,7 +34,7 @@ internal static class PersistenceMetrics
         new("rdb_last_bgsave_time_sec", MetricKind.Gauge, "Seconds that it took; -1: there was none",
             r => r.Server.Snapshots.LastTookSeconds)
             { Page = "redis_rdb_last_bgsave_duration_sec" },
-        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "Seconds since the one that is being written began; -1: none",
+        new("rdb_current_bgsave_time_sec", MetricKind.Gauge, "Seconds that the present one has taken; -1: none",
             r => IsSaving(r) ? (long)Stopwatch.GetElapsedTime(r.Server.Snapshots.Job?.Begun ?? 0).TotalSeconds : -1)
             { Page = "redis_rdb_current_bgsave_duration_sec" },
         new("rdb_saves", MetricKind.Counter, "Snapshots since the start", r => r.Server.Snapshots.Saves)

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
-using Kv.Server.Persistence;
 
 namespace Kv.Server.Scripting;
 
@@ -27,6 +27,9 @@ internal sealed class FunctionLibraries(CommandTable commands,
     public int FunctionCount => _now.Functions.Count;
 
     public long Bytes => _now.Libraries.Sum(library => library.Bytes);
+
+    /// <summary>Another object after each change.</summary>
+    public object Version => _now;
 
     /// <summary>Finds a function that is to be called.</summary>
     public LibraryFunction? Find(ReadOnlySpan<byte> name) =>

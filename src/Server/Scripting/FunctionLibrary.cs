@@ -54,8 +54,9 @@ internal sealed class FunctionLibrary
             throw new ScriptRefusedException($"ERR Error registering functions: {error}");
         if (registered.Count == 0) throw new ScriptRefusedException("ERR No functions registered");
         var plain = DeclaredKeys.OfFunctions(read, commands);
+        var shared = new LibraryText(chunk);
         return new FunctionLibrary(name, text.ToArray(), [.. registered.Select(function =>
-            new LibraryFunction(chunk, function) { UsesDeclaredKeys = plain.Contains(function.Name) })], chunk.Bytes);
+            new LibraryFunction(shared, function) { UsesDeclaredKeys = plain.Contains(function.Name) })], chunk.Bytes);
     }
 
     /// <summary>The name in the first line, "#!lua name=x".</summary>

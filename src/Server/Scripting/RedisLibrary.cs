@@ -81,9 +81,9 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
         if (call.Count != 1 || call[0].AsString is not { } text)
             return call.Return(errors.NewTable("ERR wrong number or type of arguments"));
         // "-CODE text", "CODE text", or a text without a code.
-        var bytes = text.Span;
-        if (bytes.StartsWith("-"u8)) return call.Return(errors.NewTable(bytes[1..]));
+        var bytes = text.Span.TrimEnd("\r\n"u8);
         bool hasCode = bytes.Contains((byte)' ');
+        if (bytes.StartsWith("-"u8)) bytes = bytes[1..];
         return call.Return(hasCode ? errors.NewTable(bytes) : errors.NewTable([.. "ERR "u8, .. bytes]));
     }
 
@@ -108,8 +108,9 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private int Log(ref LuaCall call)
     {
         if (call.Count < 2) return errors.Raise(ref call, "ERR redis.log() requires two arguments or more.");
-        if (!call[0].IsNumber) return errors.Raise(ref call, "ERR First argument must be a number (log level).");
-        double level = call[0].AsNumber;
+        if (!call[0].TryToNumber(out double given))
+            return errors.Raise(ref call, "ERR First argument must be a number (log level).");
+        long level = ResultReply.ToInteger(given);
         if (level is not (>= 0 and <= 3)) return errors.Raise(ref call, "ERR Invalid debug level.");
         var line = new StringBuilder();
         for (int i = 1; i < call.Count; i++)
@@ -126,9 +127,9 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private int SetResp(ref LuaCall call)
     {
         if (call.Count != 1) return errors.Raise(ref call, "ERR redis.setresp() requires one argument.");
-        if (call[0].ToText() is null || call.IntegerAt(0) is not (2 or 3))
-            return errors.Raise(ref call, "ERR RESP version must be 2 or 3.");
-        commands.Version = call.IntegerAt(0) == 3 ? RespVersion.Resp3 : RespVersion.Resp2;
+        long version = ToInteger(call[0]);
+        if (version is not (2 or 3)) return errors.Raise(ref call, "ERR RESP version must be 2 or 3.");
+        commands.Version = version == 3 ? RespVersion.Resp3 : RespVersion.Resp2;
         return call.Return();
     }
 
@@ -136,15 +137,19 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private int SetReplication(ref LuaCall call)
     {
         if (call.Count != 1) return errors.Raise(ref call, "ERR redis.set_repl() requires two arguments.");
-        return call[0].IsNumber && call[0].AsNumber is >= 0 and <= ReplicationMax ? call.Return()
+        return ToInteger(call[0]) is >= 0 and <= ReplicationMax ? call.Return()
             : errors.Raise(ref call,
                 "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
     }
 
+    // As Lua's own API has it: what is no number is 0.
+    private static long ToInteger(in LuaValue value) =>
+        ResultReply.ToInteger(value.TryToNumber(out double number) ? number : 0);
+
     private int CheckAccess(ref LuaCall call)
     {
         if (call.Count == 0) return errors.Raise(ref call, ScriptErrors.NoCommand);
-        return commands.MayCall(ref call) is { } isAllowed ? call.Return(isAllowed)
-            : errors.Raise(ref call, "ERR Invalid command passed to redis.acl_check_cmd()");
+        return commands.TryAskAccess(ref call, out bool isAllowed) is { } refusal ? errors.Raise(ref call, refusal)
+            : call.Return(isAllowed);
     }
 }

@@ -81,7 +81,8 @@ internal sealed class Script : ScriptCode
         {
             if (!word.StartsWith("flags=", StringComparison.Ordinal))
                 throw new ScriptRefusedException($"ERR Unknown lua shebang option: {word}");
-            foreach (string name in word["flags=".Length..].Split(',', StringSplitOptions.RemoveEmptyEntries))
+            string names = word["flags=".Length..];
+            foreach (string name in names.Length == 0 ? [] : names.Split(','))
                 flags |= FlagOf(name);
         }
 

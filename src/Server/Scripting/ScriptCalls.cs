@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Text;
 using Kv.Lua;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
@@ -17,6 +18,9 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     : IDisposable
 {
     private static readonly LuaRest Never = new((ref call) => call.Return());
+
+    /// <summary>How far above maxmemory a script may go that has to be let.</summary>
+    private const long BeyondBytesMax = 32 << 20;
 
     /// <summary>What a short command takes, in the machine's units of work.</summary>
     private const int CallUnits = 32;
@@ -145,7 +149,8 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if (!_arguments.TryCopy(ref call)) return Fail(ref call, isProtected, ScriptErrors.BadArgument);
         Argument* items = _arguments.Items;
         int count = _arguments.Count;
-        if (Find(items, count) is not { } command) return Fail(ref call, isProtected, ScriptErrors.UnknownCommand);
+        if (Find(items, count) is not { } command)
+            return FailCounted(ref call, isProtected, ScriptErrors.UnknownCommand);
         if (RefusalOf(command, count) is { } refusal) return Refuse(ref call, isProtected, command, refusal);
         var runner = _steppedRunner ?? _runner!;
         var context = runner.NewContext();
@@ -160,9 +165,8 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
             return call.Wait(Never);
         }
 
-        bool isRefused = (command.Flags & CommandFlags.DenyOom) != 0 && !fate.HasWritten
-            && (_script!.Flags & ScriptFlags.AllowOom) == 0 && server.Store.IsFarOverBudget;
-        if (isRefused) return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
+        if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.IsFarOverBudget && !MayGoBeyond())
+            return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
@@ -177,15 +181,17 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         return isProtected ? errors.ReturnReply(ref call, error) : errors.RaiseReply(ref call, error);
     }
 
-    /// <summary>Whether the client's user may make a call.</summary>
-    /// <returns>Null where the arguments are no command with a right number of arguments.</returns>
-    public unsafe bool? MayCall(ref LuaCall call)
+    /// <summary>Whether the client's user may make a call, whatever its number of arguments.</summary>
+    /// <returns>Why that cannot be told; null: it is.</returns>
+    public unsafe string? TryAskAccess(ref LuaCall call, out bool isAllowed)
     {
-        if (!_arguments.TryCopy(ref call) || Find(_arguments.Items, _arguments.Count) is not { } command
-            || !command.Takes(_arguments.Count)) return null;
-        if (_client == null) return true;
+        isAllowed = true;
+        if (!_arguments.TryCopy(ref call)) return ScriptErrors.BadArgument;
+        if (Find(_arguments.Items, _arguments.Count) is not { } command) return ScriptErrors.NoSuchCommand;
+        if (_client == null) return null;
         var args = new CommandArguments(_arguments.Items, _arguments.Count, null!, 0, 0, 0, null);
-        return _client.User.Rules.Check(command, args).IsAllowed;
+        isAllowed = _client.User.Rules.Check(command, args).IsAllowed;
+        return null;
     }
 
     private void RunPart(CommandRunner runner, ref CommandContext context, in QueuedCommand queued)
@@ -220,6 +226,16 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     private int Fail(ref LuaCall call, bool isProtected, string error) =>
         isProtected ? call.Return(errors.NewTable(error)) : errors.Raise(ref call, error);
 
+    private int FailCounted(ref LuaCall call, bool isProtected, string error)
+    {
+        byte[] text = Encoding.ASCII.GetBytes(error);
+        var counts = _stepCounters ?? _homeCounters!;
+        counts.Errors++;
+        server.Counters.CountError(text.AsSpan(0, error.IndexOf(' ')));
+        var table = errors.NewRefusal(text);
+        return isProtected ? call.Return(table) : call.Error(table);
+    }
+
     /// <summary>Why a script may not call a command; null: it may.</summary>
     private string? RefusalOf(Command command, int count)
     {
@@ -243,9 +259,16 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
 
     private int Refuse(ref LuaCall call, bool isProtected, Command command, string error)
     {
-        (_stepCounters ?? _homeCounters!).ByCommand[command.Id].Rejected++;
-        return Fail(ref call, isProtected, error);
+        var counts = _stepCounters ?? _homeCounters!;
+        counts.ByCommand[command.Id].Rejected++;
+        return FailCounted(ref call, isProtected, error);
     }
+
+    /// <summary>Whether a script may take more than maxmemory: one that says so, and one that has changed something, so
+    /// that nobody sees half of what it does. Up to a limit: it may have no end.</summary>
+    private bool MayGoBeyond() =>
+        (fate.HasWritten || (_script!.Flags & ScriptFlags.AllowOom) != 0)
+        && !server.Store.IsOverBudgetBy(BeyondBytesMax);
 
     private unsafe Command? Find(Argument* items, int count)
     {

@@ -86,6 +86,15 @@ internal sealed class ScriptEngine(KvServer server) : IDisposable
         lock (_running) _running.Add(run);
     }
 
+    /// <summary>Whether some script takes more than one turn.</summary>
+    public bool IsRunningAny
+    {
+        get
+        {
+            lock (_running) return _running.Count > 0;
+        }
+    }
+
     public void RemoveRunning(ScriptRun run)
     {
         lock (_running) _running.Remove(run);

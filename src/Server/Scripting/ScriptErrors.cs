@@ -10,8 +10,6 @@ internal static class ScriptErrors
     public static ReadOnlySpan<byte> Unkillable =>
         "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the "u8
         + "script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."u8;
-    public static ReadOnlySpan<byte> OutOfMemory =>
-        "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"u8;
     public static ReadOnlySpan<byte> NoFunction => "ERR Function not found"u8;
     public static ReadOnlySpan<byte> NoLibrary => "ERR Library not found"u8;
     public static ReadOnlySpan<byte> BadKeys => "ERR Bad number of keys provided"u8;
@@ -22,6 +20,7 @@ internal static class ScriptErrors
 
     public const string NoCommand = "ERR Please specify at least one argument for this redis lib call";
     public const string BadArgument = "ERR Lua redis lib command arguments must be strings or integers";
+    public const string NoSuchCommand = "ERR Invalid command passed to redis.acl_check_cmd()";
     public const string UnknownCommand = "ERR Unknown Redis command called from script";
     public const string WrongArity = "ERR Wrong number of args calling Redis command from script";
     public const string NotAllowed = "ERR This Redis command is not allowed from script";

@@ -23,6 +23,7 @@ internal sealed class ScriptProgram
     private readonly RaisedErrors _errors;
     private readonly ScriptFate _fate;
     private readonly RedisLibrary _library;
+    private readonly KeptLibraries _kept;
     private readonly List<LuaString> _keys = [], _argv = [];
     private readonly ShortStrings _arguments = new();
     private readonly LuaTable _keyTable, _argvTable;
@@ -32,14 +33,15 @@ internal sealed class ScriptProgram
     private long _argumentBytes;
     private bool _isLoading;
 
-    public ScriptProgram(KvServer server, LuaMachine machine, ScriptCalls commands, RaisedErrors errors,
-        ScriptFate fate)
+    public ScriptProgram(KvServer server, FunctionLibraries functions, LuaMachine machine, ScriptCalls commands,
+        RaisedErrors errors, ScriptFate fate)
     {
         _time = server.Time;
         _machine = machine;
         _errors = errors;
         _fate = fate;
         (_keyTable, _argvTable) = (machine.NewTable(), machine.NewTable());
+        _kept = new KeptLibraries(machine, functions);
         _library = new RedisLibrary(server, commands, errors, Register);
         _library.AddTo(machine);
         machine.ProtectGlobals();
@@ -78,11 +80,11 @@ internal sealed class ScriptProgram
     public void Start(ScriptCode script)
     {
         _script = script;
-        _errors.Clear();
-        if (script is LibraryFunction)
+        if (script is LibraryFunction function)
         {
-            _body = null;
-            BeginLoading(script.Chunk);
+            _body = _kept.Find(function);
+            if (_body == null) BeginLoading(script.Chunk);
+            else BeginFunction(_body);
         }
         else
         {
@@ -109,9 +111,9 @@ internal sealed class ScriptProgram
     /// <summary>The script has ended.</summary>
     public void End()
     {
+        if (_script is LibraryFunction function) _kept.LookAtChange(function.Text);
         _script = null;
         _body = null;
-        _errors.Clear();
         if (_machine.MemoryBytes + _argumentBytes > IdleBytes) Forget();
     }
 
@@ -145,6 +147,7 @@ internal sealed class ScriptProgram
         if (_registered == null)
         {
             if (_script is LibraryFunction function && function.NameText.Equals(found.Name)) _body = found.Body;
+            _kept.Add(found);
             return call.Return();
         }
 
@@ -157,6 +160,7 @@ internal sealed class ScriptProgram
     private void BeginLoading(LuaChunk chunk)
     {
         _isLoading = true;
+        _kept.Begin();
         _library.Show(_machine, isLoading: true);
         _machine.Globals[KeysName] = _machine.Globals[ArgvName] = LuaValue.Nil;
         _machine.Begin(chunk);
@@ -172,11 +176,22 @@ internal sealed class ScriptProgram
     /// <returns>False: this time the library did not register it, which it did when it was loaded.</returns>
     private bool TryBeginFunction()
     {
-        EndLoading();
-        if (_body == null) return false;
-        _machine.Begin(_body, Fill(_keyTable, _keys), Fill(_argvTable, _argv));
+        _kept.End(((LibraryFunction)_script!).Text);
+        if (_body == null)
+        {
+            EndLoading();
+            return false;
+        }
+
+        BeginFunction(_body);
         KeepKilled();
         return true;
+    }
+
+    private void BeginFunction(LuaFunction body)
+    {
+        if (_isLoading) EndLoading();
+        _machine.Begin(body, Fill(_keyTable, _keys), Fill(_argvTable, _argv));
     }
 
     private void Forget()
@@ -209,5 +224,6 @@ internal sealed class ScriptProgram
     }
 
     private byte[] ErrorMessage() =>
-        _fate.IsKilled ? Encoding.Latin1.GetBytes("ERR " + ScriptErrors.Killed) : _errors.MessageOf(_machine.Error);
+        _fate.IsKilled ? Encoding.Latin1.GetBytes("ERR " + ScriptErrors.Killed)
+            : RaisedErrors.MessageOf(_machine.Error);
 }

@@ -54,8 +54,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             Elsewhere = engine.Texts.Start,
         };
         _errors = new RaisedErrors(machine);
+        machine.CaughtBy = RaisedErrors.Caught;
         _commands = new ScriptCalls(server, machine, _errors, _fate);
-        _program = new ScriptProgram(server, machine, _commands, _errors, _fate);
+        _program = new ScriptProgram(server, engine.Functions, machine, _commands, _errors, _fate);
         _commands.Keys = _program.Keys;
     }
 
@@ -429,13 +430,13 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         var mark = context.Reply.Mark();
         if (_outcome == LuaOutcome.Failed)
         {
-            context.Session.IsErrorCounted = _errors.IsCounted(_program.Error);
+            context.Session.IsErrorCounted = RaisedErrors.IsCounted(_program.Error);
             context.Fail(_program.ErrorText());
         }
         else
         {
             var result = _program.Result;
-            context.Session.IsErrorCounted = _errors.IsCounted(result);
+            context.Session.IsErrorCounted = RaisedErrors.IsCounted(result);
             new ResultReply(context.Reply, _commands.Version).Write(result);
         }
 

@@ -53,7 +53,7 @@ internal sealed class ClientMemory : IDisposable
     internal static long LimitOf(ServerOptions options)
     {
         long most = options.MaxMemoryClients;
-        if (most < 0) most = (long)((Int128)options.MaxMemory * -most / 100);
+        if (most < 0) most = PercentOf(options.MaxMemory, -most);
         return most == 0 ? 0 : Math.Max(most, LimitMin);
     }
 
@@ -110,4 +110,8 @@ internal sealed class ClientMemory : IDisposable
 
         session.Kill();
     }
+
+    // In two parts, as the whole times 100 may be more than fits.
+    private static long PercentOf(long whole, long percent) =>
+        (whole / 100 * percent) + (whole % 100 * percent / 100);
 }

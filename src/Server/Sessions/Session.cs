@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Diagnostics;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
 using Kv.Server.Tracking;
@@ -17,7 +18,7 @@ namespace Kv.Server.Sessions;
 /// stale is good enough, and call the members that say "from any thread". Small, since ten thousand may be idle: no
 /// buffers of its own.
 /// </remarks>
-internal sealed class Session : ITrackingClient
+internal sealed class Session : ITrackingClient, ITicketHolder
 {
     /// <summary>More subscriptions than this are ended by a thread of the pool, so that the worker's other clients do
     /// not wait.</summary>
@@ -48,9 +49,12 @@ internal sealed class Session : ITrackingClient
 
     public KvServer Server { get; }
 
-    /// <summary>The last ticket of the feed that its commands have drawn; 0: none.</summary>
+    /// <inheritdoc/>
     // By whoever runs its commands, or serves it; read by its own thread afterwards.
     public long LastTicket { get; set => field = Math.Max(field, value); }
+
+    /// <summary>The port of a replica's own, as it says; 0: it has not.</summary>
+    public int ReplicaPort { get; set; }
 
     /// <summary>What was sent of a command that goes on in steps, for the feed; null: nobody wants it.</summary>
     public byte[]? SentEffect { get; set; }
@@ -404,6 +408,7 @@ internal sealed class Session : ITrackingClient
     {
         Server.Connections.Remove(this);
         EndMonitoring();
+        if (Kind == ClientKind.Replica) Server.Replicas.Remove(this);
         if (Tracking != null) Server.Tracking.End(this);
         if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
         {

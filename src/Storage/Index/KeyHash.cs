@@ -1,7 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Intrinsics.X86;
-using System.Security.Cryptography;
 
 namespace Kv.Storage;
 
@@ -23,7 +22,7 @@ internal readonly unsafe struct KeyHash
     public static KeyHash Create()
     {
         Span<ulong> secrets = stackalloc ulong[4];
-        RandomNumberGenerator.Fill(MemoryMarshal.AsBytes(secrets));
+        SystemRandom.Fill(secrets);
         return new KeyHash(secrets);
     }
 

@@ -155,7 +155,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
         ChargeManaged(bytes);
     }
 
-    private bool IsOverBy(long bytes) => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes + bytes;
+    public bool IsOverBy(long bytes) => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes + bytes;
 
     private static void Add(ref long sum, long bytes)
     {

@@ -51,6 +51,15 @@ internal interface IKeyListener
     {
     }
 
+    /// <summary>Whether it wants the value of each key that a session without a listener of its own has
+    /// changed: nobody else knows what was done. Of the store's listener only.</summary>
+    bool WantsState => false;
+
+    /// <summary>Is told what a key holds that such a session has changed. Under its lock.</summary>
+    void HearState(int database, ReadOnlySpan<byte> key, in ValueView value)
+    {
+    }
+
     /// <summary>Publishes what it has heard, before a key is let go of.</summary>
     void Settle();
 }

@@ -10,7 +10,7 @@ namespace Kv.Storage;
 /// is asked for here.
 /// Threads: the session's.
 /// </remarks>
-internal sealed class KeyNotices(Store store, int slot)
+internal sealed unsafe class KeyNotices(Store store, int slot)
 {
     private readonly WatchTable _watches = store.Watches;
 
@@ -82,8 +82,15 @@ internal sealed class KeyNotices(Store store, int slot)
     {
         if (ListenerTo(ClassOf(note)) is not { } listener) return;
         int number = Array.IndexOf(store.Table, held.Database);
-        if (number >= 0) listener.Hear(note, number, held.Key);
+        if (number < 0) return;
+        listener.Hear(note, number, held.Key);
+        // Until the end of the turn: it may have changed several keys that it lets go of one by one.
+        if (Listener == null && note is KeyNote.Changed or KeyNote.Added or KeyNote.Altered && listener.WantsState)
+            Arrivals.HasNotes = true;
     }
+
+    /// <summary>Whether nobody but the store itself can say what the session does.</summary>
+    public bool IsMute => Listener == null && store.Listener is { WantsState: true };
 
     /// <summary>Tells those who listen what does not follow from the command that has changed a held key.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -107,7 +114,20 @@ internal sealed class KeyNotices(Store store, int slot)
     }
 
     /// <summary>Has the session's listener publish what it has heard, before a key is let go of.</summary>
-    public void Settle() => Listener?.Settle();
+    public void Settle(in HeldRecord held)
+    {
+        if (Listener is { } listener)
+        {
+            listener.Settle();
+            return;
+        }
+
+        if (!held.Exists || store.Listener is not { WantsState: true } all) return;
+        int number = Array.IndexOf(store.Table, held.Database);
+        if (number < 0) return;
+        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);     // views go by it
+        all.HearState(number, held.Key, held.View);
+    }
 
     private IKeyListener? ListenerTo(HeardNotes notes) =>
         _watches.Hears(notes) ? Listener ?? store.Listener : null;

@@ -230,7 +230,7 @@ internal sealed unsafe class RecordChanges
     public void LetGo(ref HeldRecord held)
     {
         Debug.Assert(Record.IsLocked(held.Record), "a key is let go of once");
-        if (_arrivals.HasNotes) _notices.Settle();
+        if (_arrivals.HasNotes) _notices.Settle(held);
         if (held.Exists) Record.Unlock(held.Record, held.Word);
         else Bury(ref held);
     }
@@ -524,6 +524,7 @@ internal sealed unsafe class RecordChanges
             // Only APPEND and the like to a block that nobody else holds: everything else is a new block, hence a copy.
             if (!next.KeepContent || !next.Block.IsNone || oldKind != ValueKind.BlockString) return false;
             Block current = Record.BlockOf(held.Record, word);
+            KeepValue(held);        // a snapshot shares it from here on
             if (!current.IsExclusive || current.Capacity < next.Length) return false;
             NoteChange(held);
             held.Word = RecordWord.NextVersion(word);       // as below

@@ -28,7 +28,7 @@ public sealed class Store : IDisposable
     private readonly Lock _freeLock = new();
     private readonly StoreThread? _thread;
     private readonly StoreUpkeep _upkeep;
-    private readonly KeyHash _hash = KeyHash.Create();
+    private readonly KeyHash _hash;
     private long _helpedAt, _reclaimedSegments;
     private EvictionRule _eviction = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
     private StoreSnapshot? _snapshot;
@@ -44,6 +44,7 @@ public sealed class Store : IDisposable
         ArgumentOutOfRangeException.ThrowIfLessThan(options.Databases, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(options.SessionsMax, 2);
         Options = options;
+        _hash = options.HashSeed is { } seed ? KeyHash.FromSeed(seed) : KeyHash.Create();
         Budget = new MemoryBudget { MaxBytes = options.MaxMemoryBytes };
         Log = new SegmentedLog(Budget);
         Epochs = new EpochTable(options.SessionsMax);
@@ -176,6 +177,8 @@ public sealed class Store : IDisposable
     /// <summary>True when more is used than even what cannot wait may use: a transaction or a script that has begun,
     /// while keys are evicted for it.</summary>
     internal bool IsFarOverBudget => Budget.IsFarOver;
+
+    internal bool IsOverBudgetBy(long bytes) => Budget.IsOverBy(bytes);
 
     /// <summary>Whether keys are let go of at the limit.</summary>
     internal bool Evicts => Eviction.Evicts;

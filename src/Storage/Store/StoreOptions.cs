@@ -22,6 +22,10 @@ public sealed record StoreOptions
     /// <see cref="Store.Maintain"/>.</summary>
     public bool Background { get; init; } = true;
 
+    /// <summary>What the secrets of the hash function follow from, for tests that repeat; null: nobody can know
+    /// them.</summary>
+    internal ulong? HashSeed { get; init; }
+
     /// <summary>Called, at most once a second and on the thread that maintains the store, when a session has stood
     /// still for 100 ms while memory waits to be freed. It must not throw or wait.</summary>
     public Action<StoreStall>? Stalled { get; init; }

@@ -287,6 +287,7 @@ public sealed unsafe class StoreSession : IDisposable
         Debug.Assert(Transaction == null, "what is held stays under an epoch");
         _selected.Forget();
         Presence.End();
+        if (_arrivals.HasNotes && Listener == null) _arrivals.HasNotes = false;
         if (_arrivals.Count != 0) _store.HandOver(_arrivals);
     }
 
@@ -351,8 +352,13 @@ public sealed unsafe class StoreSession : IDisposable
         if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7)
             || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
         if (!Record.TryLockFrom(record, word)) return false;
-        if (_watches.IsAny && (_watches.Concerns(hash) || _watches.Tells(Record.KeyOf(record, word))))
-            NoteChange(record, word, hash);
+        if (_watches.IsAny && (_watches.Concerns(hash) || _watches.Tells(Record.KeyOf(record, word)))
+            && !TryNoteChange(record, word, hash))
+        {
+            Record.Unlock(record, word);
+            return false;
+        }
+
         Record.CopyBytes(record + found.Offset, value, length);
         if (hasSlot) _changes.MoveExpiry(_selected.Database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
@@ -435,12 +441,15 @@ public sealed unsafe class StoreSession : IDisposable
     }
 
     /// <summary>Tells those who watch the key of a record that is locked.</summary>
+    /// <returns>False: what it becomes has to be told when it is done, which is elsewhere.</returns>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void NoteChange(byte* record, ulong word, ulong hash)
+    private bool TryNoteChange(byte* record, ulong word, ulong hash)
     {
+        if (_changes.Notices.IsMute) return false;
         var key = new Key(Record.KeyOf(record, word), hash);
         Debug.Assert(hash == _hash.Of(key.Bytes), "the hash is the key's: who is told goes by it");
         _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, key, record, word);
+        return true;
     }
 
     /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares

@@ -128,7 +128,7 @@ public sealed partial class ConfigRewriteTests : IDisposable
         string include = $"include {Path.Combine(_directory, "included.conf")}";
         string file = Write("kv.conf", $"timeout 5\n{include}\n");
         Rewrite(file, ("timeout", "9"), ("save", ""));
-        Assert.Equal($"{include}\n\n{Signature}\nmaxclients 20\ntimeout 9\nsave \"\"\n", File.ReadAllText(file));
+        Assert.Equal($"{include}\n\n{Signature}\nmaxclients 20\nsave \"\"\ntimeout 9\n", File.ReadAllText(file));
     }
 
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]

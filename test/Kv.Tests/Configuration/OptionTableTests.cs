@@ -199,7 +199,6 @@ public class OptionTableTests
     }
 
     [Theory]
-    [InlineData("save", "60 1", "", "only SAVE and SHUTDOWN SAVE write to disk yet")]
     [InlineData("slave-read-only", "no", "yes", null)]
     [InlineData("maxmemory-samples", "11", "5", null)]
     public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(

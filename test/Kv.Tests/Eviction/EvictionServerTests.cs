@@ -4,7 +4,6 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Eviction;
 
 /// <summary>A kv-server as a cache: writes go on at the limit, and the process stays near it.</summary>
-[Collection(Alone.Name)]
 public sealed class EvictionServerTests
 {
     private const long Mb = 1 << 20, Limit = 64 * Mb;

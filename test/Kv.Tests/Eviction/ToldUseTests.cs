@@ -6,7 +6,6 @@ namespace Kv.Tests.Eviction;
 
 /// <summary>RESTORE with FREQ and IDLETIME: what is told of a key's use, what is answered of it, and what it is good
 /// for.</summary>
-[Collection(Alone.Name)]
 public sealed class ToldUseTests
 {
     private const string Payload = "\"\\x00\\x05hello\\n\\x00cr\\xdfve4 \\n\"";

@@ -1,3 +1,4 @@
+using System.Text;
 using Kv.Storage;
 using Kv.Tests.Harness;
 
@@ -150,6 +151,33 @@ public sealed class ServerFaultTests
             Assert.True(armed.Fired);
         }
 
+        CheckOthers(server, other);
+    }
+
+    // The command waits for a key that a script holds, and is begun again in the same turn: what it is again is no
+    // command of the window.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Known_M05_an_exception_in_a_command_that_is_begun_again_costs_its_reply_only(string transport)
+    {
+        using var server = KvInstance.Start("--transport", transport, "--worker-threads", "1",
+            "--script-time-limit", "0", "--busy-reply-threshold", "0");
+        using RespClient holder = server.Connect(), client = server.Connect(), other = server.Connect();
+        foreach (var ready in (RespClient[])[client, other]) ready.Ok("PING");
+        holder.Send("EVAL \"while true do end\" 1 held");
+        Eventually.Holds(() => server.Server.Scripts.IsRunningAny, () => "the script does not run");
+        using (var armed = Fault.Arm("command.run"))
+        {
+            // A window of 32, and the beginning of another command.
+            client.Send([.. Enumerable.Repeat("*1\r\n$4\r\nPING\r\n", 31).SelectMany(Encoding.ASCII.GetBytes),
+                .. "*3\r\n$3\r\nSET\r\n$4\r\nheld\r\n$1\r\nv\r\n*1\r\n$4\r\nPI"u8]);
+            for (int i = 0; i < 31; i++) Assert.Equal("+PONG", client.Read().ToString());
+            Assert.StartsWith("-ERR internal error", client.Read().ToString(), StringComparison.Ordinal);
+            Assert.True(armed.Fired);
+        }
+
+        client.Send("NG\r\n"u8);
+        Assert.Equal("+PONG", client.Read().ToString());
+        Assert.Equal("+OK", other.Command("SCRIPT KILL").ToString());
         CheckOthers(server, other);
     }
 

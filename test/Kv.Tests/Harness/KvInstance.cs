@@ -25,7 +25,7 @@ public sealed class KvInstance : TestServer
     /// <summary>Options of every server of tests. Where others use the processors, any command may be held up for 10
     /// ms: the memory of its entry in the slow log would be missing where a test counts bytes.</summary>
     private static readonly string[] Usual =
-        ["--port", "0", "--bind", "127.0.0.1", "--slowlog-log-slower-than", "1000000000"];
+        ["--port", "0", "--bind", "127.0.0.1", "--slowlog-log-slower-than", "1000000000", "--save", ""];
 
     private static string[] UsualNow => [.. Usual, .. Tls?.NextOptions() ?? []];
 

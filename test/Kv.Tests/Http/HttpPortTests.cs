@@ -103,6 +103,28 @@ public class HttpPortTests
         silent.ForEach(client => client.Dispose());
     }
 
+    // Nobody's time is over here either.
+    [Fact]
+    public async Task However_many_do_not_read_their_reply_whoever_asks_is_served()
+    {
+        using var kv = KvInstance.Start();
+        kv.Server.Options.MetricsPort = ServerProgram.FreePort();
+        using var http = new HttpPort(kv.Server) { RequestMs = 3_600_000, LingerMs = 3_600_000 };
+        http.Open();
+        var port = new IPEndPoint(IPAddress.Loopback, kv.Server.Options.MetricsPort);
+        var slow = new List<RespClient>();
+        for (int i = 0; i < 5 * HttpPort.ConnectionsMax; i++)
+        {
+            slow.Add(new RespClient(port));
+            slow[i].Send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"u8);
+            if (i % 20 == 0) Assert.Equal("ok\n", HttpTalk.Get(port, "/healthz").Body);
+        }
+
+        Assert.Equal("ok\n", HttpTalk.Get(port, "/healthz").Body);
+        await http.StopAsync();
+        slow.ForEach(client => client.Dispose());
+    }
+
     [Fact]
     public async Task Until_its_end_a_server_that_stops_says_so()
     {

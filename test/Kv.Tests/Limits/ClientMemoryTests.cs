@@ -8,7 +8,6 @@ namespace Kv.Tests.Limits;
 
 /// <summary>maxmemory-clients: who is closed for it and who is not, as redis-server does it; and that what clients hold
 /// evicts no keys.</summary>
-[Collection(Alone.Name)]
 public sealed class ClientMemoryTests
 {
     private const int Mb = 1 << 20, TimeoutMs = 60_000;

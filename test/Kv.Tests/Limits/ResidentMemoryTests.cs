@@ -5,7 +5,6 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Limits;
 
 /// <summary>What clients made a kv-server take goes back to the system when they have left.</summary>
-[Collection(Alone.Name)]
 public sealed class ResidentMemoryTests
 {
     private const long Mb = 1 << 20;

@@ -9,7 +9,6 @@ namespace Kv.Tests.Limits;
 /// Whatever clients make a kv-server keep is in used_memory: at least four fifths of what the process grows by. It
 /// leaves with them, and writes are refused for it.
 /// </summary>
-[Collection(Alone.Name)]
 public sealed class WhatClientsKeepTests(ITestOutputHelper output)
 {
     private const long Mb = 1 << 20;

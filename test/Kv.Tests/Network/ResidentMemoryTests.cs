@@ -6,7 +6,6 @@ namespace Kv.Tests.Network;
 
 /// <summary>What the process has of the system and what it says that it uses agree, after any storm: within 15 % and 64
 /// MB, and the program itself.</summary>
-[Collection(Alone.Name)]
 public sealed class ResidentMemoryTests(ITestOutputHelper output)
 {
     private const long ProgramBytes = 32 << 20;     // the runtime's code and data, which nobody counts as used

@@ -6,7 +6,6 @@ using Kv.Tests.Tidy;
 namespace Kv.Tests.Packaging;
 
 /// <summary>What dotnet pack makes: packages that say what they are, install from a folder, and run.</summary>
-[Collection(Alone.Name)]
 public sealed class PackageTests(PackedFolder packages) : IClassFixture<PackedFolder>
 {
     private const string Version = "0.1.0";

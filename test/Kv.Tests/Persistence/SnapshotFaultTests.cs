@@ -4,6 +4,8 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Persistence;
 
 /// <summary>A snapshot that fails at any step leaves the one of before, and nothing else.</summary>
+/// <remarks>Alone: points are the process', and other servers in it write snapshots, too.</remarks>
+[Collection(Alone.Name)]
 public sealed class SnapshotFaultTests : IDisposable
 {
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-snapshot-").FullName;

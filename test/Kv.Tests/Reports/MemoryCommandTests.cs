@@ -5,7 +5,6 @@ namespace Kv.Tests.Reports;
 
 /// <summary>MEMORY STATS, DOCTOR, PURGE and MALLOC-STATS of a whole process; their shapes are in the
 /// transcripts.</summary>
-[Collection(Alone.Name)]
 public sealed class MemoryCommandTests
 {
     private const long Mb = 1 << 20;

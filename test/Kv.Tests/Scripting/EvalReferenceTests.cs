@@ -64,6 +64,12 @@ public sealed class EvalReferenceTests
             ("return redis.call('set','a',1)", "EVAL_RO"), ("return foo bar", "EVAL"),
             ("return redis.call('client','id')", "EVAL"), ("return redis.call('lpush','s',1)", "EVAL"),
             ("pcall(redis.call,'lpush','s',1) return redis.call('get','s')", "EVAL"),
+            ("redis.pcall('nosuch') redis.pcall('get') redis.pcall('client','id') return 1", "EVAL"),
+            ("pcall(redis.call,'nosuch') pcall(redis.call) pcall(redis.call,{}) return 1", "EVAL"),
+            ("xpcall(function() redis.call('incr','s') end, function(e) return e end) return 1", "EVAL"),
+            ("local _,e = xpcall(function() redis.call('incr','s') end, function(e) return e end) error(e)", "EVAL"),
+            ("local co = coroutine.wrap(function() redis.call('incr','s') end) co()", "EVAL"),
+            ("error({err='MY own'})", "EVAL"),
         ];
         foreach (var client in (RespClient[])[theirs, ours])
         {
@@ -79,6 +85,48 @@ public sealed class EvalReferenceTests
             return string.Join('\n', info.Split("\r\n").Where(line => fields.Contains(line.Split(':')[0])).Order()
                 .Select(line => System.Text.RegularExpressions.Regex.Replace(line, "usec=.*call=[0-9.]*,", "")));
         }
+    }
+
+    // What has changed something, or says allow-oom, goes on above maxmemory, so that nobody sees half of it.
+    [Fact]
+    public void Above_maxmemory_scripts_do_and_are_refused_what_they_are_there()
+    {
+        string[][] calls =
+        [
+            ["EVAL", "return redis.call('set','a',1)", "0"], ["EVAL", "return redis.pcall('set','a',1)", "0"],
+            ["EVAL", "#!lua\nreturn 1", "0"], ["EVAL", "#!lua flags=no-writes\nreturn 1", "0"],
+            ["EVAL_RO", "return redis.call('get','a')", "0"],
+            ["EVAL", "#!lua flags=allow-oom\nreturn redis.call('set','a',1)", "0"],
+            ["EVAL", "redis.call('get','a') return redis.call('set','b',1)", "0"],
+            ["EVAL", "redis.call('del','a') return redis.call('set','a',2)", "0"],
+            ["EVAL", "redis.call('del',KEYS[1]) return redis.call('set',KEYS[1],3)", "1", "a"], ["GET", "a"],
+            ["FCALL", "f", "1", "a"], ["FCALL", "oom", "1", "a"], ["FCALL", "reads", "1", "a"],
+            ["SCRIPT", "LOAD", "x=1"],
+            ["FUNCTION", "LOAD", "REPLACE", "#!lua name=l\nredis.register_function('f', function() end)"],
+        ];
+        using var redis = RedisServer.Start();
+        using var kv = KvProcess.Start("--worker-threads", "1");
+        foreach (var client in (RespClient[])[redis.Connect(), kv.Connect()])
+        {
+            client.Command(Words("FUNCTION", "LOAD", "#!lua name=l\nlocal function f(k) "
+                + "return redis.call('set', k[1], 4) end redis.register_function('f', f) "
+                + "redis.register_function{function_name='oom', callback=f, flags={'allow-oom'}} "
+                + "redis.register_function{function_name='reads', callback=function(k) return redis.call('get', k[1]) "
+                + "end, flags={'no-writes'}}"));
+            client.Ok("CONFIG SET maxmemory 1");
+        }
+
+        using RespClient theirs = redis.Connect(), ours = kv.Connect();
+        foreach (string[] call in calls)
+        {
+            Assert.Equal((string.Join(' ', call), theirs.Command(Words(call)).ToString()),
+                (string.Join(' ', call), ours.Command(Words(call)).ToString()));
+        }
+
+        // One without end is stopped all the same.
+        string answer = ours.Command(Words("EVAL", "redis.call('set','a',1) local s = ('x'):rep(100000) "
+            + "for i = 1, 10000 do redis.call('set', 'k' .. i, s) end", "0")).ToString();
+        Assert.StartsWith("-OOM command not allowed", answer, StringComparison.Ordinal);
     }
 
     [Fact]

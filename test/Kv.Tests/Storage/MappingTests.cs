@@ -4,7 +4,6 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Storage;
 
 /// <summary>How many mappings there are: few, whatever the values are, and never more than the system allows.</summary>
-[Collection(Alone.Name)]
 public sealed unsafe class MappingTests
 {
     // With a mapping for each, the holes made of 12,000 values 6,000 mappings.
@@ -12,6 +11,7 @@ public sealed unsafe class MappingTests
     public void Large_values_with_holes_between_them_take_no_mappings()
     {
         if (!OperatingSystem.IsLinux()) Assert.Skip("/proc is Linux'");
+        if (OwnProcess.Ran()) return;
         using var test = new TestStore();
         byte[] value = new byte[66_000];
         test.TrySet("first", value);
@@ -39,6 +39,7 @@ public sealed unsafe class MappingTests
     [Fact]
     public void Collections_of_megabytes_take_no_mappings()
     {
+        if (OwnProcess.Ran()) return;
         using var budget = new MemoryBudget();
         Region.Create(budget, 600_000).Free();      // now the arena is there
         long counted = VirtualMemory.Mappings.Count;
@@ -59,6 +60,7 @@ public sealed unsafe class MappingTests
     [Fact]
     public void A_region_that_needs_a_mapping_too_many_is_refused_and_as_it_was()
     {
+        if (OwnProcess.Ran()) return;
         using var budget = new MemoryBudget();
         Region region = Region.Create(budget, 600_000);
         var pieces = new List<uint>();
@@ -109,6 +111,7 @@ public sealed unsafe class MappingTests
     [Fact]
     public void A_range_is_moved_again_and_again_with_all_of_its_content()
     {
+        if (OwnProcess.Ran()) return;
         const long page = 4096;
         long pages = 1100, counted = VirtualMemory.Mappings.Count;
         byte* at = VirtualMemory.Reserve((nuint)(8 << 20), mappings: 3);

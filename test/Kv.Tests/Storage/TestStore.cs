@@ -1,15 +1,19 @@
 using System.Text;
 using Kv.Storage;
+using Kv.Tests.Harness;
 
 namespace Kv.Tests.Storage;
 
 /// <summary>A store without a thread of its own, with one session on database 0 and a clock that stands
-/// still.</summary>
+/// still. Where its keys lie follows from the seed: what fails is repeated by it.</summary>
 internal sealed class TestStore : IDisposable
 {
     public TestStore(StoreOptions? options = null)
     {
-        Store = new Store((options ?? new StoreOptions()) with { Background = false, Time = Clock });
+        Store = new Store((options ?? new StoreOptions()) with
+        {
+            Background = false, Time = Clock, HashSeed = Seed.Value,
+        });
         Session = Store.CreateSession();
         Begin();
     }

@@ -35,9 +35,10 @@ public partial class LayerTests
     /// what it waits in.</summary>
     private static readonly string[][] ServerOrder =
     [
-        ["Patterns"], ["Configuration", "Metrics", "PubSub", "Security"],
+        ["Patterns"], ["Configuration", "Effects", "Metrics", "PubSub", "Security"],
         ["Diagnostics", "Notifications", "Tls", "Tracking"],
-        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Persistence"], ["Reports"],
+        ["Sessions", "Execution", "Blocking", "Users"], ["Scripting"], ["Persistence"],
+        ["Replication", "Reports"],
         ["Families", "Http"], ["Network"],
     ];
 

@@ -13,8 +13,9 @@ public partial class SourceTests
     /// the program.</summary>
     private static readonly string[] UnsafeFolders =
     [
-        "src/Lua/Machine", "src/Lua/Values", "src/Protocol", "src/Server/Execution", "src/Server/Families",
-        "src/Server/Network", "src/Server/PubSub", "src/Server/Scripting", "src/Server/Sessions", "src/Storage",
+        "src/Lua/Machine", "src/Lua/Values", "src/Protocol", "src/Server/Effects", "src/Server/Execution",
+        "src/Server/Families", "src/Server/Network", "src/Server/PubSub", "src/Server/Scripting",
+        "src/Server/Sessions", "src/Storage",
     ];
 
     [Fact]

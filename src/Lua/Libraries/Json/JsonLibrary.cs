@@ -15,54 +15,60 @@ internal static class JsonLibrary
     }
 
     // A module's functions have settings of their own.
-    private static LuaTable Module(LuaMachine machine, JsonEncoder encoder, JsonDecoder decoder, JsonSettings settings)
+    private static LuaTable Module(LuaMachine machine, JsonEncoder encoder, JsonDecoder decoder, JsonSettings settings,
+        bool isOfScript = false)
     {
         LuaTable module = machine.NewTable(0, 16);
         module[CommonStrings.Add("null")] = LuaValue.Null;
         module[CommonStrings.Add("_NAME")] = CommonStrings.Add("cjson");
         module[CommonStrings.Add("_VERSION")] = CommonStrings.Add("2.1.0");
-        StandardLibraries.Add(module, "new", (ref LuaCall call) =>
-            call.Return(Module(call.Machine, encoder, decoder, new JsonSettings())));
-        StandardLibraries.Add(module, "encode", (ref LuaCall call) =>
+        // What the settings are goes with the functions: they are not kept for other scripts (KeptFunctions).
+        LuaValue held = isOfScript ? LuaValue.True : LuaValue.Nil;
+        Add("new", (ref LuaCall call) =>
+            call.Return(Module(call.Machine, encoder, decoder, new JsonSettings(), isOfScript: true)));
+        Add("encode", (ref LuaCall call) =>
             encoder.Begin(ref call, TheArgument(ref call), settings));
-        StandardLibraries.Add(module, "decode", (ref LuaCall call) =>
+        Add("decode", (ref LuaCall call) =>
         {
             TheArgument(ref call);
             return decoder.Begin(ref call, call.TextAt(0), settings);
         });
-        StandardLibraries.Add(module, "encode_sparse_array", (ref LuaCall call) => SparseArray(ref call, settings));
-        StandardLibraries.Add(module, "encode_max_depth", (ref LuaCall call) =>
+        Add("encode_sparse_array", (ref LuaCall call) => SparseArray(ref call, settings));
+        Add("encode_max_depth", (ref LuaCall call) =>
         {
             settings.EncodeDepthMax = Only(ref call).Number(0, settings.EncodeDepthMax, 1, int.MaxValue);
             return call.Return(settings.EncodeDepthMax);
         });
-        StandardLibraries.Add(module, "decode_max_depth", (ref LuaCall call) =>
+        Add("decode_max_depth", (ref LuaCall call) =>
         {
             settings.DecodeDepthMax = Only(ref call).Number(0, settings.DecodeDepthMax, 1, int.MaxValue);
             return call.Return(settings.DecodeDepthMax);
         });
-        StandardLibraries.Add(module, "encode_number_precision", (ref LuaCall call) =>
+        Add("encode_number_precision", (ref LuaCall call) =>
         {
             settings.NumberPrecision =
                 Only(ref call).Number(0, settings.NumberPrecision, 1, JsonSettings.PrecisionMax);
             return call.Return(settings.NumberPrecision);
         });
-        StandardLibraries.Add(module, "encode_keep_buffer", (ref LuaCall call) =>
+        Add("encode_keep_buffer", (ref LuaCall call) =>
         {
             settings.KeepBuffer = Only(ref call).Choice(settings.KeepBuffer, Switch);
             return call.Return(Shown(settings.KeepBuffer));
         });
-        StandardLibraries.Add(module, "encode_invalid_numbers", (ref LuaCall call) =>
+        Add("encode_invalid_numbers", (ref LuaCall call) =>
         {
             settings.EncodeInvalidNumbers = Only(ref call).Choice(settings.EncodeInvalidNumbers, SwitchOrNull);
             return call.Return(Shown(settings.EncodeInvalidNumbers));
         });
-        StandardLibraries.Add(module, "decode_invalid_numbers", (ref LuaCall call) =>
+        Add("decode_invalid_numbers", (ref LuaCall call) =>
         {
             settings.DecodeInvalidNumbers = Only(ref call).Choice(settings.DecodeInvalidNumbers, Switch);
             return call.Return(Shown(settings.DecodeInvalidNumbers));
         });
         return module;
+
+        void Add(string name, LuaHostFunction function) =>
+            module[CommonStrings.Add(name)] = new LuaBuiltin(name, function) { Held = held };
     }
 
     private static LuaValue TheArgument(ref LuaCall call) =>

@@ -95,7 +95,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     {
         _head = head;
         _owner = new StepsOwner(context);
-        _events = context.Events.ForSteps(ref context);
+        _events = context.Events.ForSteps(context.Sent);
         Count = count;
         _reply = new CollectedReply(context.Server.Store,
             context.Server.Options.MaxReplyBytes) { Version = context.Reply.Version };

@@ -43,7 +43,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _session = context.Session;
         _kind = kind;
         _owner = new StepsOwner(context);
-        _events = context.Events.ForSteps(ref context);
+        _events = context.Events.ForSteps(context.Sent);
         if (context.Command.ReadsKeys && _session.Tracking is { Remembers: true } tracking) _tracking = tracking;
         _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
         _keys = (context.Args.Count - 1) / _stride;

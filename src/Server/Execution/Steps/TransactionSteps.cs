@@ -1,6 +1,6 @@
 using System.Diagnostics;
 using Kv.Protocol;
-using Kv.Server.Persistence;
+using Kv.Server.Effects;
 using Kv.Server.Sessions;
 using Kv.Server.Tracking;
 using Kv.Storage;

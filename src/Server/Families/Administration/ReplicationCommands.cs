@@ -1,10 +1,13 @@
 using System.Text;
 using Kv.Server.Execution;
+using Kv.Server.Replication;
+using Kv.Server.Sessions;
+using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Families;
 
-/// <summary>Replication, of which there is none: what a primary without replicas answers, and a clear error where
-/// somebody wants one.</summary>
+/// <summary>Replication: what a primary has for its replicas, and a clear error where somebody wants it to be
+/// one.</summary>
 internal static class ReplicationCommands
 {
     private const int PortMax = 65_535;
@@ -18,19 +21,19 @@ internal static class ReplicationCommands
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Server,
             Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Stale,
         },
-        new("PSYNC", arity: -3, Refuse)
+        new("PSYNC", arity: -3, PSync)
         {
             Usage = "replicationid offset",
-            Summary = "Is how a replica asks for all data; this server has no replicas yet.",
+            Summary = "Is how a replica asks for all data, or for the rest of the stream.",
             Complexity = "O(1)", Since = "2.8.0", Group = CommandGroup.Server,
             Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoMulti | CommandFlags.NoScript,
         },
-        new("REPLCONF", arity: -1, Refuse)
+        new("REPLCONF", arity: -1, ReplConf)
         {
-            Summary = "Is what a replica says of itself; this server has no replicas yet.",
+            Summary = "Is what a replica says of itself.",
             Complexity = "O(1)", Since = "3.0.0", Group = CommandGroup.Server,
             Flags = CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Loading | CommandFlags.Stale
-                | CommandFlags.AllowBusy,
+                | CommandFlags.AllowBusy | CommandFlags.OwnReplies,
         },
         new("REPLICAOF", arity: 3, ReplicaOf)
         {
@@ -47,9 +50,9 @@ internal static class ReplicationCommands
             DeprecatedSince = "5.0.0",
             Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoScript | CommandFlags.Stale,
         },
-        new("SYNC", arity: 1, Refuse)
+        new("SYNC", arity: 1, Sync)
         {
-            Summary = "Is how a replica of long ago asks for all data; this server has no replicas yet.",
+            Summary = "Is how a replica of long ago, or a tool, asks for all data.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
             Flags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoMulti | CommandFlags.NoScript,
         },
@@ -57,6 +60,82 @@ internal static class ReplicationCommands
 
     private static void Refuse(ref CommandContext context) => context.Fail(
         Encoding.ASCII.GetBytes($"ERR {context.Command.Name} is not possible: this server does not replicate yet"));
+
+    private static void PSync(ref CommandContext context)
+    {
+        if (IsOne(ref context)) return;
+        var id = context.Args.NextBytes();
+        long from = context.Args.NextInt64();
+        if (context.Args.Failed) from = -1;
+        // The first byte of the stream is number 1.
+        if (from > 0 && context.Server.Replicas.TryGoOn(context.Session, id, from - 1))
+        {
+            context.Reply.WriteRaw("+CONTINUE\r\n"u8);
+            return;
+        }
+
+        BeginSync(ref context, withHead: true);
+    }
+
+    private static void Sync(ref CommandContext context)
+    {
+        if (!IsOne(ref context)) BeginSync(ref context, withHead: false);
+    }
+
+    private static bool IsOne(ref CommandContext context)
+    {
+        if (context.Session.Kind != ClientKind.Replica) return false;
+        context.Fail("ERR this connection is a replica's already"u8);
+        return true;
+    }
+
+    /// <summary>Writes a snapshot for a replica while all others stand still, and leaves the sending to
+    /// steps.</summary>
+    private static void BeginSync(ref CommandContext context, bool withHead)
+    {
+        var server = context.Server;
+        string path = Path.Combine(Path.GetFullPath(server.Options.Dir),
+            $"temp-replica-{Environment.ProcessId}-{context.Session.Id}.rdb");
+        if (!OtherClients.TryStop(ref context)) return;
+        try
+        {
+            server.Snapshots.WriteForReplica(context.Store, path);
+            var replica = server.Replicas.BeginInPause(context.Session);
+            context.Continue(new SyncSteps(server.Replicas, replica, path, withHead));
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            server.Data.LogError("No snapshot for a replica: {Message}", exception.Message);
+            File.Delete(path);
+            context.Fail("ERR a snapshot could not be written"u8);
+        }
+        finally
+        {
+            OtherClients.LetGoOn(ref context);
+            context.Store.Select(context.Session.Database);
+        }
+    }
+
+    private static void ReplConf(ref CommandContext context)
+    {
+        while (context.Args.Remaining > 1)
+        {
+            if (context.Args.TryKeyword("ACK"u8))
+            {
+                long offset = context.Args.NextInt64();
+                if (!context.Args.Failed) context.Server.Replicas.Acknowledge(context.Session, offset);
+                return;     // no reply: it comes in the middle of the stream
+            }
+
+            if (context.Args.TryKeyword("GETACK"u8)) return;
+            bool isPort = context.Args.TryKeyword("LISTENING-PORT"u8);
+            if (isPort) context.Session.ReplicaPort = (int)context.Args.NextInt64(0, PortMax, Errors.NotAnInteger);
+            else context.Args.Skip(2);      // capa, ip-address, version, rdb-only...: all is sent in the one form
+        }
+
+        if (context.Args.Remaining > 0) context.Args.SyntaxError();
+        if (context.Args.Finish(context.Reply)) context.Reply.WriteOk();
+    }
 
     private static void Failover(ref CommandContext context)
     {

@@ -188,8 +188,17 @@ internal static class ServerCommands
         if (!context.Args.Finish(context.Reply)) return;
         context.Reply.WriteArray(3);
         context.Reply.WriteBulk("master"u8);
-        context.Reply.WriteInteger(0);
-        context.Reply.WriteArray(0);
+        var replicas = context.Server.Replicas.Describe(
+            replica => (replica.Host, replica.Port, replica.Acknowledged));
+        context.Reply.WriteInteger(context.Server.Replicas.Offset);
+        context.Reply.WriteArray(replicas.Count);
+        foreach (var (host, port, offset) in replicas)
+        {
+            context.Reply.WriteArray(3);
+            context.Reply.WriteBulk(Encoding.UTF8.GetBytes(host));
+            context.Reply.WriteBulkInteger(port);
+            context.Reply.WriteBulkInteger(offset);
+        }
     }
 
     private static void Shutdown(ref CommandContext context)

@@ -1,5 +1,6 @@
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
+using Kv.Server.Replication;
 using Kv.Server.Notifications;
 using Kv.Storage;
 
@@ -95,8 +96,7 @@ internal static class BlockingCommands
         new("WAIT", arity: 3, Wait)
         {
             Usage = "numreplicas timeout",
-            Summary = "Waits until so many replicas have what this connection has written; there are none yet, so that "
-                + "is its time.",
+            Summary = "Waits until so many replicas have what this connection has written.",
             Complexity = "O(1)", Since = "3.0.0", Group = CommandGroup.Generic,
             Categories = AclCategories.Connection,
             Tips = ["request_policy:all_shards", "response_policy:agg_min"],
@@ -138,9 +138,16 @@ internal static class BlockingCommands
 
     private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)
     {
-        if (replicas <= 0 || !context.MayBlock) BlockedReplicas.WriteNone(context.Reply, withLocal);
-        else context.Block(new BlockedReplicas(context.Session, withLocal), DataType.Any,
-            new KeyRange(1, 0, 1), timeoutMs);
+        var wait = new AckWait(context.Session, replicas, withLocal);
+        var all = context.Server.Replicas;
+        if (replicas <= 0 || !context.MayBlock)
+        {
+            AckWait.Write(context.Reply, all.CountNow(wait), withLocal);
+            return;
+        }
+
+        context.Block(wait, DataType.Any, new KeyRange(1, 0, 1), timeoutMs);
+        all.Wait(wait);
     }
 
     private static void BLPop(ref CommandContext context) => Pop(ref context, DataType.List, fromFirst: true);

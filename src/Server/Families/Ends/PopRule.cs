@@ -1,8 +1,8 @@
 using Kv.Protocol;
 using Kv.Server.Blocking;
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
-using Kv.Server.Persistence;
 using Kv.Storage;
 
 namespace Kv.Server.Families;

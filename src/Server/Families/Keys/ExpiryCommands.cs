@@ -113,26 +113,10 @@ internal static class ExpiryCommands
         }
 
         if (!context.Args.Finish(context.Reply)) return;
-        if (context.IsFed) SayExpiry(ref context, key.Bytes, set.ExpiryMs);
+        if (context.IsFed) ExpiryEffect.Say(ref context, key.Bytes, set.ExpiryMs);
         var status = context.Store.Update(key, DataType.Any, ref set);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Done ? 1 : 0);
         else context.Fail(Errors.For(status));
-    }
-
-    /// <summary>Says when a key expires from now on, or that it is gone, where that has passed.</summary>
-    public static void SayExpiry(ref CommandContext context, ReadOnlySpan<byte> key, long expiryMs)
-    {
-        if (expiryMs <= context.Store.NowMs)
-        {
-            context.Say("DEL"u8, key);
-            return;
-        }
-
-        var effect = context.Say(3);
-        effect.Add("PEXPIREAT"u8);
-        effect.Add(key);
-        effect.Add(expiryMs);
-        effect.End();
     }
 
     // The options come before the time in the order of complaints, and the combinations after every single option.

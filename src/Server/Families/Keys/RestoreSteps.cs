@@ -48,7 +48,8 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
         {
             var status = reader.Read(context.MayStep ? WorkPerStep : long.MaxValue);
             isDone = status != RdbStatus.More;
-            if (isDone) Finish(ref context, key, terms, ref reader.Value, status, context.Args.At(0), context.Args.Count);
+            if (isDone)
+                Finish(ref context, key, terms, ref reader.Value, status, context.Args.At(0), context.Args.Count);
             else context.Continue(new RestoreSteps(ref context, terms, reader));
         }
         catch

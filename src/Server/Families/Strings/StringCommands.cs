@@ -390,7 +390,7 @@ internal static unsafe class StringCommands
         if (context.IsFed && expire.Error.IsEmpty)
         {
             if (expire.Persists) context.Say("PERSIST"u8, key.Bytes);
-            else ExpiryCommands.SayExpiry(ref context, key.Bytes, expire.ExpiryMs);
+            else ExpiryEffect.Say(ref context, key.Bytes, expire.ExpiryMs);
         }
 
         var status = context.Store.Update(key, DataType.String, ref expire);

@@ -3,8 +3,7 @@ namespace Kv.Storage;
 /// <summary>Takes in keys as they were at the instant of a snapshot.</summary>
 /// <remarks>
 /// Called with the key's record locked, by the thread that walks the keys, and by whoever is about to change one: it
-/// does not wait for anybody, and throws nothing but <see cref="OutOfMemoryException"/> and
-/// <see cref="IOException"/>, which end the snapshot and not the caller's work.
+/// waits for nobody. What it throws ends the snapshot, not the caller's work.
 /// </remarks>
 internal interface ISnapshotSink
 {

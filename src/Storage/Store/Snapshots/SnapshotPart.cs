@@ -1,6 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>One database of a snapshot: how far the walk has come in it, and which keys were kept ahead of it.</summary>
+/// <summary>One database of a snapshot: how far the walk has come in it, and which keys were kept ahead of
+/// it.</summary>
 /// <remarks>Threads: the walk's, but for what says otherwise.</remarks>
 internal sealed class SnapshotPart(int number, Database database, MemoryBudget budget) : IDisposable
 {

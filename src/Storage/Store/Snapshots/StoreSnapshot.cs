@@ -22,7 +22,8 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class StoreSnapshot : IDisposable
 {
-    /// <summary>How long a turn of the walk takes, about: as long as others wait for memory that was let go of.</summary>
+    /// <summary>How long a turn of the walk takes, about: others wait for memory that was let
+    /// go of.</summary>
     private static readonly long TicksPerTurn = Stopwatch.Frequency / 4000;
 
     private readonly Store _store;
@@ -144,12 +145,17 @@ internal sealed unsafe class StoreSnapshot : IDisposable
         try
         {
             if (RecordWord.Kind(word) != ValueKind.Placeholder)
-                _sink.Keep(slot, part.Number, Record.KeyOf(record, word), new ValueView(record, word));
+            {
+                // By the word in memory, as the owner of the lock looks at a value.
+                _sink.Keep(slot, part.Number, Record.KeyOf(record, word),
+                    new ValueView(record, Record.ReadWord(record)));
+            }
+
             part.Kept.Add(hash);
         }
-        catch (Exception exception) when (exception is OutOfMemoryException or IOException)
+        catch (Exception exception)
         {
-            Fail(exception);
+            Fail(exception);        // whatever it is: the caller's change goes on
         }
     }
 

@@ -59,8 +59,12 @@ internal sealed unsafe class BigKeyWalk(Store store)
     internal static long PauseTicks(long workTicks, bool walks) =>
         Math.Max(PausePerWork * Math.Min(workTicks, WorkTicksMax), walks ? 0 : RestTicks);
 
-    private static BigKeyList[] NewLists(bool byElements) =>
-        [.. Enum.GetValues<DataType>().Select(_ => new BigKeyList(byElements))];
+    private static BigKeyList[] NewLists(bool byElements)
+    {
+        var lists = new BigKeyList[Enum.GetValuesAsUnderlyingType<DataType>().Length];
+        for (int i = 0; i < lists.Length; i++) lists[i] = new BigKeyList(byElements);
+        return lists;
+    }
 
     /// <summary>Begins another walk if something was written since the last one began, or a database was emptied or
     /// exchanged.</summary>

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 //  An effect:   | database 32 | length 32 | a command in RESP, length bytes |
 
@@ -69,9 +69,64 @@ internal sealed class EffectBytes
     /// <summary>Adds a command as it was sent.</summary>
     public unsafe void AddCommand(int database, Argument* items, int count)
     {
-        Begin(database, count);
-        for (int i = 0; i < count; i++) Add(items[i].Span);
-        End();
+        int length = Measure(items, count);
+        var room = Reserve(HeadBytes + length);
+        WriteHead(room, database, length);
+        Write(room[HeadBytes..], items, count);
+        Count++;
+    }
+
+    /// <summary>Writes what precedes an effect.</summary>
+    public static void WriteHead(Span<byte> room, int database, int length)
+    {
+        MemoryMarshal.Write(room, database);
+        MemoryMarshal.Write(room[sizeof(int)..], length);
+    }
+
+    /// <summary>Bytes of a command in RESP.</summary>
+    public static unsafe int Measure(Argument* items, int count)
+    {
+        int length = LineBytes(count);
+        for (int i = 0; i < count; i++) length = checked(length + LineBytes(items[i].Length) + items[i].Length + 2);
+        return length;
+    }
+
+    /// <summary>Writes a command in RESP.</summary>
+    /// <param name="room">As long as <see cref="Measure"/> says.</param>
+    public static unsafe void Write(Span<byte> room, Argument* items, int count)
+    {
+        fixed (byte* start = room)
+        {
+            byte* at = WriteLine(start, (byte)'*', count);
+            for (int i = 0; i < count; i++)
+            {
+                int length = items[i].Length;
+                at = WriteLine(at, (byte)'$', length);
+                Buffer.MemoryCopy(items[i].Pointer, at, length, length);
+                at += length;
+                *at++ = (byte)'\r';
+                *at++ = (byte)'\n';
+            }
+
+            Debug.Assert(at == start + room.Length, "the length was counted wrong");
+        }
+    }
+
+    private static int LineBytes(int count)
+    {
+        int digits = 1;
+        for (uint rest = (uint)count; rest >= 10; rest /= 10) digits++;
+        return 1 + digits + 2;
+    }
+
+    private static unsafe byte* WriteLine(byte* at, byte kind, int count)
+    {
+        *at++ = kind;
+        if (count < 10) *at++ = (byte)('0' + count);
+        else at += NumberText.FormatInt64(count, new Span<byte>(at, 10));
+        *at++ = (byte)'\r';
+        *at++ = (byte)'\n';
+        return at;
     }
 
     /// <summary>Adds a command whose bytes have been kept.</summary>

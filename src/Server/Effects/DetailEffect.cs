@@ -1,6 +1,6 @@
 using Kv.Storage;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 /// <summary>What a detail of a change is as a command.</summary>
 internal static class DetailEffect

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Protocol;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 /// <summary>The thread <c>kv-feed</c>: puts the entries of all sessions into the order of their tickets, and gives them
 /// to the sinks.</summary>
@@ -11,7 +11,7 @@ namespace Kv.Server.Persistence;
 /// when there is nothing; how long at most hangs on whether a sink wants each entry at once.
 /// Threads: its own; <see cref="Wake"/> and the marks from any.
 /// </remarks>
-internal sealed class FeedThread(Action<Exception> failed) : IDisposable
+internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDisposable
 {
     /// <summary>Entries are collected up to this size, and larger ones given by themselves.</summary>
     private const int StageBytes = 256 * 1024;
@@ -135,6 +135,7 @@ internal sealed class FeedThread(Action<Exception> failed) : IDisposable
             DoMarks();
             if (GiveSome())
             {
+                gave();
                 rests = 0;
                 continue;
             }
@@ -151,6 +152,7 @@ internal sealed class FeedThread(Action<Exception> failed) : IDisposable
                 if (_isEnding && _marked != _given) return;
             }
 
+            gave();
             Sleep(ref rests);
         }
     }
@@ -265,7 +267,8 @@ internal sealed class FeedThread(Action<Exception> failed) : IDisposable
     private void Stage(ReadOnlySpan<byte> bytes)
     {
         int end = checked(_staged + bytes.Length);
-        if (end > _stage.Length) Array.Resize(ref _stage, (int)Math.Min(Array.MaxLength, Math.Max(2L * end, StageBytes)));
+        if (end > _stage.Length)
+            Array.Resize(ref _stage, (int)Math.Min(Array.MaxLength, Math.Max(2L * end, StageBytes)));
         bytes.CopyTo(_stage.AsSpan(_staged));
         _staged = end;
     }

@@ -3,7 +3,7 @@ using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Kv.Storage;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 //   sessions                                              kv-feed
 //   lock keys, change, draw ticket, let go                takes the entry of the next ticket, wherever it is,
@@ -29,10 +29,12 @@ internal sealed class Feed : IDisposable
     private readonly FeedThread _thread;
     private readonly FeedBuffer _others;
     private readonly Lock _othersGuard = new();
+    private readonly List<Action> _waiting = [];
     private FeedBuffer?[] _bySlot = [];
     private Counters _counters;
     private long _queuedBytes;
     private int _isOn, _countsOnly;
+    private bool _hasWaiting;
 
     /// <param name="hear">Has the store tell of all changes from now on, or no longer.</param>
     /// <param name="failed">Is told why a sink threw; it gets nothing more.</param>
@@ -40,7 +42,7 @@ internal sealed class Feed : IDisposable
     {
         _hear = hear;
         _others = new FeedBuffer(this);
-        _thread = new FeedThread(failed);
+        _thread = new FeedThread(failed, EndWaits);
         _thread.Add(_others);
     }
 
@@ -62,7 +64,8 @@ internal sealed class Feed : IDisposable
         get
         {
             long sum = Volatile.Read(ref _others.Changes);
-            foreach (var buffer in Volatile.Read(ref _bySlot)) sum += buffer == null ? 0 : Volatile.Read(ref buffer.Changes);
+            foreach (var buffer in Volatile.Read(ref _bySlot))
+                if (buffer != null) sum += Volatile.Read(ref buffer.Changes);
             return sum;
         }
     }
@@ -89,6 +92,29 @@ internal sealed class Feed : IDisposable
 
     /// <summary>Whether writers have to wait for the sinks.</summary>
     public bool IsFull => QueuedBytes > LimitBytes;
+
+    /// <summary>Has a parked session woken when writers need not wait any more. The caller asks once more
+    /// afterwards.</summary>
+    public void AddWaiting(Action wake)
+    {
+        lock (_waiting) _waiting.Add(wake);
+        Volatile.Write(ref _hasWaiting, true);
+    }
+
+    /// <summary>By kv-feed, when it has given something.</summary>
+    public void EndWaits()
+    {
+        if (!Volatile.Read(ref _hasWaiting) || IsFull) return;
+        Action[] ended;
+        lock (_waiting)
+        {
+            ended = [.. _waiting];
+            _waiting.Clear();
+            Volatile.Write(ref _hasWaiting, false);
+        }
+
+        foreach (var wake in ended) wake();
+    }
 
     /// <summary>Whether a sink wants each entry at once, rather than within some milliseconds.</summary>
     public bool IsUrgent
@@ -121,8 +147,8 @@ internal sealed class Feed : IDisposable
         }
     }
 
-    /// <summary>Calls back on kv-feed between the entry of a ticket and the next one, when all sinks have what is before
-    /// it. What follows begins with SELECT. In a pause.</summary>
+    /// <summary>Calls back on kv-feed between the entry of a ticket and the next one, when all sinks have what is
+    /// before it. What follows begins with SELECT. In a pause.</summary>
     public void CutAt(long ticket, Action onCut) => _thread.CutAt(ticket, onCut);
 
     /// <summary>The next ticket. While all keys of what is done are locked, or all others stopped.</summary>

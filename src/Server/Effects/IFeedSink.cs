@@ -1,10 +1,11 @@
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 /// <summary>Takes the feed of effects: a file, replicas.</summary>
 /// <remarks>Threads: <c>kv-feed</c> only.</remarks>
 internal interface IFeedSink
 {
-    /// <summary>Takes whole entries, in their order. May block: then writers wait, too, once the feed is full.</summary>
+    /// <summary>Takes whole entries, in their order. May block: then writers wait, too, once the feed is
+    /// full.</summary>
     /// <param name="entries">Commands in RESP, valid during the call. A sink's first entry begins with
     /// <c>SELECT</c>.</param>
     /// <param name="lastTicket">The ticket of the last entry; those up to it that are not in here changed

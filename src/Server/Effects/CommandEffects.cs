@@ -1,10 +1,8 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
-using Kv.Protocol;
-using Kv.Server.Execution;
 using Kv.Storage;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 //   Hear (a change, under the lock)  ->  Settle (before the first key is let go of: the ticket)  ->  End (the entry)
 //
@@ -25,7 +23,7 @@ internal sealed class CommandEffects(Feed feed)
     private FeedBuffer? _buffer;
     private StoreSession? _session;
     private KeyArrivals? _arrivals;
-    private Sessions.Session? _client;
+    private ITicketHolder? _client;
     private byte[]? _kept;
     private int _changes, _parts, _database;
     private long _ticket;
@@ -42,7 +40,7 @@ internal sealed class CommandEffects(Feed feed)
     public long LastTicket { get; private set; }
 
     /// <summary>Whether what it has noted is more than a moment old: a part of a transaction that goes on.</summary>
-    public bool IsOpen => _ticket != 0;
+    public bool IsOpen => _ticket != 0 || !_open.IsEmpty;
 
     /// <summary>Whether kv-feed is woken for each entry; else by whoever runs the commands, at the end of its
     /// turn.</summary>
@@ -83,7 +81,7 @@ internal sealed class CommandEffects(Feed feed)
     /// <summary>Draws the ticket of what was noted, before the first key is let go of.</summary>
     public void Settle()
     {
-        if (_changes == 0 && _gone.IsEmpty) return;
+        if (_changes == 0 && _gone.IsEmpty && _open.IsEmpty) return;
         if (_ticket == 0 && IsOn) _ticket = feed.Draw();
         if (_isOfSteps && !Holds) EndSteps();
     }
@@ -137,55 +135,89 @@ internal sealed class CommandEffects(Feed feed)
 
     /// <summary>Ends a command. It is one of several when its keys are held on: then the entry follows with
     /// <see cref="Close"/>.</summary>
-    public unsafe void End(ref CommandContext context)
+    public void End(in SentCommand sent)
     {
         if (_changes == 0 && _gone.IsEmpty)
         {
             Forget();
         }
+        else if (_ticket != 0 && sent is { IsEffect: true, Count: > 0 } && !_hasSaid && _gone.IsEmpty && _open.IsEmpty
+            && !Holds)
+        {
+            PublishSent(sent);
+            return;
+        }
         else
         {
-            if (_ticket == 0 && IsOn) _ticket = feed.Draw();
-            Debug.Assert(!_isOfSteps, "what is of steps ends with their keys");
-            bool isSent = _changes != 0 && !_hasSaid && IsSent(context.Command);
-            Argument* items = context.Args.At(0);
-            int count = context.Args.Count;
-            _parts++;
-            _open.AddAll(_gone);
-            if (!isSent) _open.AddAll(_said);
-            else if (count > 0) _open.AddCommand(context.Session.Database, items, count);
-            else if (context.Session.SentEffect is { } kept) _open.AddKept(context.Session.Database, kept);
-            else Debug.Fail($"{context.Command.FullName} has changed something, and nobody knows how it was called");
-            if (_said.Count > 1 || _parts > 1) _isWrapped = true;
-            Forget();
+            EndSlow(sent);
         }
 
-        if (!Holds) Close(context.Session);
+        if (!Holds) Close(sent.Client);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private unsafe void EndSlow(in SentCommand sent)
+    {
+        // Of a transaction that holds keys as late as can be: until its entry is there all others' wait.
+        if (_ticket == 0 && IsOn && _session!.Transaction == null) _ticket = feed.Draw();
+        Debug.Assert(!_isOfSteps, "what is of steps ends with their keys");
+        _parts++;
+        _open.AddAll(_gone);
+        if (_changes != 0 && _hasSaid) _open.AddAll(_said);
+        else if (_changes != 0 && sent.IsEffect)
+        {
+            Debug.Assert(sent.Count > 0 || sent.Kept != null, "somebody knows how the command was called");
+            if (sent.Count > 0) _open.AddCommand(sent.Database, sent.Items, sent.Count);
+            else if (sent.Kept != null) _open.AddKept(sent.Database, sent.Kept);
+        }
+
+        if (_said.Count > 1 || _parts > 1) _isWrapped = true;
+        Forget();
+    }
+
+    /// <summary>The common case: one command, as it was sent.</summary>
+    private unsafe void PublishSent(in SentCommand sent)
+    {
+        int length = EffectBytes.Measure(sent.Items, sent.Count);
+        var room = _buffer!.Begin(EffectBytes.HeadBytes + length);
+        EffectBytes.WriteHead(room, sent.Database, length);
+        EffectBytes.Write(room[EffectBytes.HeadBytes..], sent.Items, sent.Count);
+        _buffer.End(_ticket, 0);
+        LastTicket = _ticket;
+        if (sent.Client is { } client) client.LastTicket = _ticket;
+        _ticket = 0;
+        _changes = 0;
+        if (Wakes) feed.Wake();
     }
 
     /// <summary>Ends what was done for a client that waited: it has said what.</summary>
-    public void EndServing(Sessions.Session session)
+    public void EndServing(ITicketHolder client)
     {
         Debug.Assert(_changes == 0 || _hasSaid || !IsOn, "who serves says what it does");
         _open.AddAll(_gone);
         if (_changes != 0) _open.AddAll(_said);
         _isWrapped = _open.Count > 1;
         Forget();
-        Close(session);
+        Close(client);
     }
 
     /// <summary>Puts what was collected into the feed.</summary>
-    public void Close(Sessions.Session? session = null)
+    public void Close(ITicketHolder? client = null)
     {
+        if (_ticket == 0 && !_open.IsEmpty && IsOn)
+        {
+            Debug.Assert(Holds, "the ticket is drawn while the keys are locked");
+            _ticket = feed.Draw();
+        }
+
         if (_ticket == 0)
         {
-            Debug.Assert(_open.IsEmpty || !IsOn, "effects have a ticket");
             _open.Clear();
         }
         else
         {
             Publish(_open, _isWrapped && _open.Count > 1);
-            if (session != null) session.LastTicket = LastTicket;
+            if (client != null) client.LastTicket = LastTicket;
         }
 
         _parts = 0;
@@ -206,11 +238,11 @@ internal sealed class CommandEffects(Feed feed)
 
     /// <summary>The effects of the present command's steps, which a session of their own runs.</summary>
     /// <returns>Null when nobody asks.</returns>
-    public CommandEffects? ForSteps(ref CommandContext context)
+    public CommandEffects? ForSteps(in SentCommand sent)
     {
         // What holds keys goes on as part of that, on this session.
         if (!IsOn || Holds) return null;
-        var steps = new CommandEffects(feed) { _isOfSteps = true, _client = context.Session };
+        var steps = new CommandEffects(feed) { _isOfSteps = true, _client = sent.Client };
         // What it has changed so far is told with the rest.
         (steps._changes, _changes) = (_changes, 0);
         steps._open.AddAll(_gone);
@@ -218,10 +250,10 @@ internal sealed class CommandEffects(Feed feed)
         if (_hasSaid) steps._said.AddAll(_said);
         (steps._hasSaid, _hasSaid) = (_hasSaid, false);
         _said.Clear();
-        if (!steps._hasSaid && IsSent(context.Command))
+        if (!steps._hasSaid && sent.IsEffect)
         {
-            steps._kept = Keep(ref context);
-            steps._database = context.Session.Database;
+            steps._kept = sent.Keep();
+            steps._database = sent.Database;
         }
 
         return steps;
@@ -237,20 +269,6 @@ internal sealed class CommandEffects(Feed feed)
         _said.AddAll(steps._said);
         _hasSaid |= steps._hasSaid;
     }
-
-    /// <summary>What was sent, for later turns.</summary>
-    public static unsafe byte[]? Keep(ref CommandContext context)
-    {
-        if (context.Args.Count == 0) return context.Session.SentEffect;
-        var bytes = new EffectBytes();
-        bytes.AddCommand(0, context.Args.At(0), context.Args.Count);
-        return bytes.Span[EffectBytes.HeadBytes..].ToArray();
-    }
-
-    /// <summary>Whether a command that changes something has what was sent for its effect.</summary>
-    public static bool IsSent(Command command) =>
-        (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0
-        && command.Group is not CommandGroup.Transactions;
 
     private bool Holds => _session!.Transaction != null || _session.Presence.PausesOthers;
 

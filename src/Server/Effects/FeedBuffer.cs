@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
-namespace Kv.Server.Persistence;
+namespace Kv.Server.Effects;
 
 //  A chunk:    | entry | entry | ...       one after another, each whole in its chunk
 //  An entry:   | ticket 64 | bytes 32 | flags 32 | effects, `bytes` of them (EffectBytes) |

@@ -1,0 +1,53 @@
+using System.Globalization;
+using Kv.Server.PubSub;
+using Kv.Server.Sessions;
+
+namespace Kv.Server.Replication;
+
+/// <summary>A client that follows this server: it gets a snapshot, then the stream.</summary>
+/// <remarks>Under the lock of <see cref="Replicas"/>, but for what says otherwise.</remarks>
+internal sealed class Replica(Session session)
+{
+    private bool _isCut;
+
+    public Session Session => session;
+
+    /// <summary>Whether it is known from where on it gets the stream. From any thread.</summary>
+    // Volatile: who sees it sees the offset.
+    public bool IsCut => Volatile.Read(ref _isCut);
+
+    /// <summary>Where in the stream its snapshot is: it gets what follows.</summary>
+    public long Start { get; private set; }
+
+    /// <summary>Whether it has the snapshot, and gets each piece of the stream.</summary>
+    public bool IsOnline { get; set; }
+
+    /// <summary>What it has said to have got.</summary>
+    public long Acknowledged { get; set; }
+
+    /// <summary>When it said so, in the time of <see cref="KvServer.TickMs"/>.</summary>
+    public long AcknowledgedTickMs { get; set; }
+
+    /// <summary>Its own port, as it says; 0: it has not.</summary>
+    public int Port => session.ReplicaPort;
+
+    /// <summary>Its address.</summary>
+    public string Host => session.Address[..Math.Max(0, session.Address.LastIndexOf(':'))];
+
+    /// <summary>Its snapshot is at this place of the stream.</summary>
+    public void Cut(long offset)
+    {
+        Start = Acknowledged = offset;
+        Volatile.Write(ref _isCut, true);
+        session.Unpark();
+    }
+
+    /// <summary>Sends it a piece of the stream.</summary>
+    public void Push(ReadOnlySpan<byte> piece, Action<long>? charge) =>
+        session.Push(SharedMessage.OfBytes(piece, charge));
+
+    /// <summary>The line of INFO.</summary>
+    public string Describe(long nowTickMs) => string.Create(CultureInfo.InvariantCulture,
+        $"ip={Host},port={Port},state={(IsOnline ? "online" : "wait_bgsave")},offset={Acknowledged},lag={
+            (nowTickMs - AcknowledgedTickMs) / 1000}");
+}

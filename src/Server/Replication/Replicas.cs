@@ -1,0 +1,283 @@
+using System.Diagnostics;
+using Kv.Server.Effects;
+using Kv.Server.Sessions;
+
+namespace Kv.Server.Replication;
+
+//   the stream, in pieces:   | ... | piece | piece | ... |      each a byte further than the one before ended
+//                            ^ First                     ^ Offset
+//   kept: repl-backlog-size of it, and what those need that are being sent a snapshot
+
+/// <summary>The clients that follow this server, and the stream that they get: the feed, with a PING now and then, each
+/// byte of it with an offset.</summary>
+/// <remarks>
+/// Threads: any, under one lock; the stream is written by kv-feed, PINGs come from a timer. The feed is read from the
+/// first replica on, until there has been none for <c>repl-backlog-ttl</c>.
+/// </remarks>
+internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
+{
+    private readonly Lock _guard = new();
+    private readonly List<Replica> _all = [];
+    private readonly List<AckWait> _waits = [];
+    private readonly Queue<byte[]> _pieces = new();
+    private Timer? _timer;
+    private long _first, _offset, _written, _emptySinceTickMs, _sentTickMs;
+    private bool _isAttached;
+
+    private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
+
+    private static ReadOnlySpan<byte> AskAcks => "*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"u8;
+
+    /// <summary>How many there are.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_guard) return _all.Count;
+        }
+    }
+
+    /// <summary>Bytes of the stream so far.</summary>
+    public long Offset => Volatile.Read(ref _offset);
+
+    /// <summary>Where the part that is kept begins; <see cref="Offset"/>: nothing is.</summary>
+    public long First => Volatile.Read(ref _first);
+
+    /// <summary>Whether the stream is kept for replicas that come back.</summary>
+    public bool IsActive => Volatile.Read(ref _isAttached);
+
+    /// <summary>What INFO and ROLE say of each.</summary>
+    public List<T> Describe<T>(Func<Replica, T> describe)
+    {
+        lock (_guard) return [.. _all.Select(describe)];
+    }
+
+    /// <summary>Begins with a replica, while all others stand still: it gets all that follows.</summary>
+    public Replica BeginInPause(Session session)
+    {
+        var replica = new Replica(session) { AcknowledgedTickMs = server.TickMs };
+        lock (_guard)
+        {
+            if (!_isAttached)
+            {
+                Volatile.Write(ref _isAttached, true);
+                server.Feed.Attach(this);
+                server.Feed.IsUrgent = true;
+                long periodMs = 1000;
+                _timer = new Timer(_ => Tick(), null, periodMs, periodMs);
+            }
+
+            _all.Add(replica);
+        }
+
+        server.Feed.CutAt(server.Feed.Position, () =>
+        {
+            lock (_guard) replica.Cut(_offset);
+        });
+        session.Kind = ClientKind.Replica;
+        return replica;
+    }
+
+    /// <summary>Goes on where a replica that comes back has stopped.</summary>
+    /// <param name="from">The offset of the first byte that it has not got.</param>
+    /// <returns>False: that is not kept any more, or is of another stream.</returns>
+    public bool TryGoOn(Session session, ReadOnlySpan<byte> id, long from)
+    {
+        lock (_guard)
+        {
+            if (!_isAttached || from < _first || from > _offset
+                || !id.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(server.RunId))) return false;
+            session.Kind = ClientKind.Replica;
+            var replica = new Replica(session) { AcknowledgedTickMs = server.TickMs };
+            replica.Cut(from);
+            _all.Add(replica);
+            PushFromLatched(replica);
+            return true;
+        }
+    }
+
+    /// <summary>A replica has its snapshot: it gets the stream from there on.</summary>
+    public void GoOnline(Replica replica)
+    {
+        lock (_guard)
+        {
+            if (!_all.Contains(replica)) return;
+            if (replica.Start < _first) replica.Session.Kill();      // it took too long
+            else PushFromLatched(replica);
+        }
+    }
+
+    /// <summary>A replica says how far it is.</summary>
+    public void Acknowledge(Session session, long offset)
+    {
+        lock (_guard)
+        {
+            if (_all.Find(one => one.Session == session) is not { } replica) return;
+            replica.Acknowledged = offset;
+            replica.AcknowledgedTickMs = server.TickMs;
+            EndWaitsLatched();
+        }
+    }
+
+    /// <summary>Ends a wait as soon as so many replicas have all that the session has written.</summary>
+    public void Wait(AckWait wait)
+    {
+        lock (_guard)
+        {
+            _waits.Add(wait);
+            if (wait.Ticket > server.Feed.Given) return;
+            wait.Offset = _written;
+            EndWaitsLatched();
+            if (_waits.Contains(wait) && _all.Count > 0) AppendLatched(AskAcks);
+        }
+    }
+
+    /// <summary>How many replicas have all that was written so far, or what a wait is for.</summary>
+    public int CountNow(AckWait wait)
+    {
+        lock (_guard) return wait.Ticket <= server.Feed.Given ? CountLatched(_written) : 0;
+    }
+
+    /// <summary>How many replicas have what a wait is for.</summary>
+    public int CountFor(AckWait wait)
+    {
+        lock (_guard) return wait.Offset is { } offset ? CountLatched(offset) : 0;
+    }
+
+    /// <summary>Ends a wait.</summary>
+    public void Remove(AckWait wait)
+    {
+        lock (_guard) _waits.Remove(wait);
+    }
+
+    /// <summary>A client has left.</summary>
+    public void Remove(Session session)
+    {
+        lock (_guard)
+        {
+            _all.RemoveAll(one => one.Session == session);
+            if (_all.Count == 0) _emptySinceTickMs = server.TickMs;
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    {
+        lock (_guard)
+        {
+            AppendLatched(entries);
+            _written = _offset;
+            bool asks = false;
+            foreach (var wait in _waits)
+            {
+                if (wait.Offset != null || wait.Ticket > lastTicket) continue;
+                wait.Offset = _offset;
+                asks = true;
+            }
+
+            if (asks && _all.Count > 0) AppendLatched(AskAcks);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Flush()
+    {
+    }
+
+    public void Dispose() => _timer?.Dispose();
+
+    private int CountLatched(long offset)
+    {
+        int count = 0;
+        foreach (var replica in _all)
+            if (replica.IsOnline && replica.Acknowledged >= offset) count++;
+        return count;
+    }
+
+    private void EndWaitsLatched()
+    {
+        for (int i = _waits.Count - 1; i >= 0; i--)
+        {
+            var wait = _waits[i];
+            if (wait.Offset is not { } offset || CountLatched(offset) < wait.Replicas) continue;
+            _waits.RemoveAt(i);
+            wait.End(CountLatched(offset));
+        }
+    }
+
+    private void PushFromLatched(Replica replica)
+    {
+        replica.IsOnline = true;
+        long at = _first;
+        foreach (byte[] piece in _pieces)
+        {
+            int skipped = (int)Math.Clamp(replica.Start - at, 0, piece.Length);
+            if (skipped < piece.Length) replica.Push(piece.AsSpan(skipped), server.Store.Charge);
+            at += piece.Length;
+        }
+    }
+
+    private void AppendLatched(ReadOnlySpan<byte> bytes)
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the stream has one order");
+        byte[] piece = bytes.ToArray();
+        _pieces.Enqueue(piece);
+        Volatile.Write(ref _offset, _offset + piece.Length);
+        _sentTickMs = server.TickMs;
+        foreach (var replica in _all)
+            if (replica.IsOnline) replica.Push(piece, server.Store.Charge);
+        DropLatched();
+    }
+
+    /// <summary>Drops what nobody is going to ask for.</summary>
+    private void DropLatched()
+    {
+        long most = server.Options.ReplBacklogSize;
+        long syncMost = Math.Max(most, server.Options.ClientOutputBufferLimit.Replica.HardBytes is > 0 and var hard
+            ? hard : long.MaxValue);
+        bool areSyncing = _all.Exists(replica => !replica.IsOnline);
+        // Ends: with the pieces.
+        while (_pieces.Count > 1 && _offset - _first - _pieces.Peek().Length >= (areSyncing ? syncMost : most))
+            Volatile.Write(ref _first, _first + _pieces.Dequeue().Length);
+    }
+
+    /// <summary>Once a second: shows replicas of a server that nothing is written to that it is there.</summary>
+    private void Tick()
+    {
+        bool isOver;
+        lock (_guard)
+        {
+            long now = server.TickMs;
+            bool isQuiet = now - _sentTickMs >= server.Options.ReplPingPeriodSeconds * 1000L;
+            if (_all.Count > 0 && isQuiet) AppendLatched(Ping);
+            long ttl = server.Options.ReplBacklogTtlSeconds;
+            isOver = _isAttached && _all.Count == 0 && ttl != 0 && now - _emptySinceTickMs >= ttl * 1000;
+        }
+
+        if (isOver) TryEnd();
+    }
+
+    /// <summary>Nobody has come back for long: the feed is not read any more.</summary>
+    private void TryEnd()
+    {
+        using var guard = server.Store.Enter();
+        if (!guard.Session.Presence.TryPauseNow()) return;      // in a second again
+        try
+        {
+            lock (_guard)
+            {
+                if (_all.Count != 0) return;
+                Volatile.Write(ref _isAttached, false);
+                server.Feed.Detach(this);
+                server.Feed.IsUrgent = false;
+                _timer!.Dispose();
+                _pieces.Clear();
+                Volatile.Write(ref _first, _offset);
+            }
+        }
+        finally
+        {
+            guard.Session.Presence.EndPause();
+        }
+    }
+}

@@ -283,21 +283,19 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
 
     private void Give(long lastTicket)
     {
-        if (_staged > 0)
+        // Also where nothing changed: somebody may wait until that ticket is on the disk.
+        _isFlushed = false;
+        for (int i = _sinks.Count - 1; i >= 0; i--)
         {
-            _isFlushed = false;
-            for (int i = _sinks.Count - 1; i >= 0; i--)
+            var sink = _sinks[i];
+            try
             {
-                var sink = _sinks[i];
-                try
-                {
-                    sink.Write(_stage.AsSpan(0, _staged), lastTicket);
-                }
-                catch (Exception exception)
-                {
-                    _sinks.Remove(sink);
-                    failed(exception);
-                }
+                sink.Write(_stage.AsSpan(0, _staged), lastTicket);
+            }
+            catch (Exception exception)
+            {
+                _sinks.Remove(sink);
+                failed(exception);
             }
         }
 

@@ -134,6 +134,7 @@ internal sealed record AofManifest
             else if (Is("seq", words[i]) && !long.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture,
                 out sequence)) throw Bad("Invalid AOF manifest file format");
             else if (Is("type", words[i])) type = value;
+            else if (words[i] == SumPrefix.TrimEnd()) throw Bad("The line has no end");
         }
 
         if (name.Contains('/', StringComparison.Ordinal)) throw Bad("File can't be a path, just a filename");

@@ -53,7 +53,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private IAofFile _file;
     private AofFileInfo _info;
     private uint _sum;
-    private long _position, _durable, _tailFrom, _marked, _writtenTicket, _earlierBytes;
+    private long _position, _durable, _tailFrom, _marked, _writtenTicket, _earlierBytes, _markBytes;
     private int _tailDatabase, _writtenDatabase;
     private bool _needsSelect, _isSyncing, _isWaiting, _isEnding, _isClosed;
     private string? _error;
@@ -157,7 +157,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         lock (_guard)
         {
             WaitForSyncLatched();
-            if (_error != null || _durable >= _position) return _error;
+            if (_error != null || IsAllDurable) return _error;
             try
             {
                 SyncNowLatched();
@@ -199,6 +199,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         _onDurable();
     }
 
+    /// <summary>Whether the file ends with what is on the disk, but for a mark that says so.</summary>
+    private bool IsAllDurable => _durable + _markBytes == _position;
+
     private void BeginGroup()
     {
         _groupDatabase = _database.Number;
@@ -228,7 +231,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             long before = _durableTicket;
             if (_groupLength > AofGroup.LineBytes) CommitLatched();
             (_writtenTicket, _writtenDatabase) = (_groupTicket, _database.Number);
-            if (_error == null && _durable == _position) Volatile.Write(ref _durableTicket, _writtenTicket);
+            if (_error == null && IsAllDurable) Volatile.Write(ref _durableTicket, _writtenTicket);
             isDurable = _durableTicket != before;
             HoldUpLatched();
         }
@@ -281,6 +284,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
         _sum = sum;
         _marked = _durable;
+        _markBytes = 0;
         Volatile.Write(ref _position, _position + length);
         return true;
     }
@@ -330,6 +334,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void SetDurableLatched(long position, long ticket, int database, long bytes)
     {
         _durable = _tailFrom = position;
+        _markBytes = 0;
         _tailDatabase = database;
         _tail.Drop(bytes);
         Volatile.Write(ref _durableTicket, Math.Max(ticket, _durableTicket));
@@ -405,7 +410,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Syncs what was written, without the guard: the feed goes on writing meanwhile.</summary>
     private void SyncAsideLatched()
     {
-        if (_durable == _position)
+        if (IsAllDurable)
         {
             MarkLatched();
             return;
@@ -440,15 +445,15 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Notes in the file that all of it is on the disk: damage to it is no torn write.</summary>
     private void MarkLatched()
     {
-        if (_error != null || _marked == _durable || _durable != _position) return;
+        if (_error != null || _marked == _durable || !IsAllDurable) return;
         var line = new byte[AofGroup.LineBytes];
         new AofGroup(_position, 0, _durable, _sum).Write(line);
         try
         {
             _file.Write(line);
-            // It counts as written and as on the disk: if it is not, nothing is lost.
+            // Nobody waits for it: if it is lost, nothing is.
             Volatile.Write(ref _position, _position + line.Length);
-            _durable = _tailFrom = _marked = _position;
+            (_marked, _markBytes) = (_durable, line.Length);
         }
         catch (Exception exception) when (IsOfDisk(exception))
         {
@@ -512,6 +517,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         (_file, _info, _sum) = (file, info, sum);
         Volatile.Write(ref _position, length);
         _durable = _tailFrom = length;
+        _markBytes = 0;
         _marked = length == 0 ? 0 : -1;
         _tailDatabase = _writtenDatabase;
         _needsSelect = true;

@@ -224,6 +224,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         else
         {
             file = _files.Device.OpenAppend(_files.PathOf(end.Value.File.Name));
+            file.Sync();        // after a kill what was loaded may not be on the disk yet
         }
 
         var writer = NewWriter(file, end.Value);

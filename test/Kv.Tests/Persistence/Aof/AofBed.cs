@@ -49,6 +49,7 @@ internal sealed class AofBed : IDisposable
         else
         {
             file = Files.Device.OpenAppend(Files.PathOf(end.Value.File.Name));
+            file.Sync();
         }
 
         return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, TimeProvider.System,

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Globalization;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Persistence.Aof;
@@ -120,6 +119,6 @@ public sealed class AofKillTests : IDisposable
         }
 
         private static long Number(Reply reply) =>
-            reply.String is { Length: > 0 } text ? long.Parse(text, CultureInfo.InvariantCulture) : 0;
+            reply.IsNull ? 0 : reply.Integer;
     }
 }

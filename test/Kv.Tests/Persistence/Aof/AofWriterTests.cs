@@ -39,7 +39,7 @@ public sealed class AofWriterTests : IDisposable
                 Assert.Null(writer.Error);
             }
 
-            Assert.Equal(expected.Order(), AofBed.Load(_kv, disk, out end).Order());
+            Assert.Equal(expected.OrderBy(pair => pair.Key), AofBed.Load(_kv, disk, out end).OrderBy(pair => pair.Key));
             Assert.Equal(disk[end!.Value.File is var file ? $"{AofBed.Folder}/{file.Name}" : ""].Length,
                 end.Value.Length);
         }

@@ -57,7 +57,7 @@ public sealed class AppendOnlyTests : IDisposable
         using (var client = kv.Connect())
         {
             DataOfAllTypes.Fill(client, Seed.NewRandom());
-            if (rewritten) Rewrite(client);
+            if (rewritten) Rewrite(kv, client);
             Change(client);
             digest = client.Ok("DEBUG DIGEST").String;
             kv.Signal("TERM");
@@ -105,7 +105,7 @@ public sealed class AppendOnlyTests : IDisposable
         using (var client = redis.Connect())
         {
             DataOfAllTypes.Fill(client, Seed.NewRandom());
-            if (rewritten) Rewrite(client);
+            if (rewritten) Rewrite(redis, client);
             Change(client);
             digest = client.Ok("DEBUG DIGEST").String;
             redis.Signal("TERM");
@@ -132,9 +132,8 @@ public sealed class AppendOnlyTests : IDisposable
             Assert.Equal("2", client.Ok("GET a").String);
             if (run == 0) Assert.InRange(client.Ok("PTTL k").Integer, 1, 100_000);
             Assert.False(File.Exists(Path.Combine(_directory, "appendonly.aof")));
-            Assert.True(File.Exists(Path.Combine(Folder, "appendonly.aof")));
-            if (run == 0) Rewrite(client);
-            else Assert.False(File.Exists(Path.Combine(Folder, "appendonly.aof")));
+            Assert.Equal(run == 0, File.Exists(Path.Combine(Folder, "appendonly.aof")));
+            if (run == 0) Rewrite(kv, client);
         }
     }
 
@@ -153,6 +152,7 @@ public sealed class AppendOnlyTests : IDisposable
         {
             Assert.Equal("v", client.Ok("GET k").String);
             client.Ok("SET l w");
+            client.Ok("WAITAOF 1 0 0");
             kv.Signal("KILL");
             kv.WaitForExit();
         }
@@ -189,8 +189,8 @@ public sealed class AppendOnlyTests : IDisposable
 
             stop.Cancel();
             writer.Wait();
-            Assert.Equal([1, 0], Numbers(client.Ok("WAITAOF 1 0 0")));
             client.Ok($"SET sum {written}");
+            Assert.Equal([1, 0], Numbers(client.Ok("WAITAOF 1 0 0")));
             kv.Signal("KILL");
             kv.WaitForExit();
         }
@@ -215,13 +215,13 @@ public sealed class AppendOnlyTests : IDisposable
             {
                 client.Send("BGREWRITEAOF");
                 for (int j = 0; j < 200; j++) client.Send($"INCR n{j}");
-                Assert.Equal(i < 1 || true, client.Read() is not null);
-                for (int j = 0; j < 200; j++) client.Read();
+                for (int j = 0; j <= 200; j++) client.Read();
             }
 
             Eventually.Holds(() => client.Info("aof_rewrite_in_progress") == "0", () => kv.Log);
             Assert.Equal("ok", client.Info("aof_last_bgrewrite_status"));
             Assert.True(long.Parse(client.Info("aof_current_size")) < 1 << 20);
+            client.Ok("WAITAOF 1 0 0");
             kv.Signal("KILL");
             kv.WaitForExit();
         }
@@ -306,6 +306,7 @@ public sealed class AppendOnlyTests : IDisposable
             client.Ok("HSET h a 1 b 2");
             client.Ok("HPEXPIRE h 100000 FIELDS 1 a");
             client.Ok("SET later v EX 1000");
+            client.Ok("WAITAOF 1 0 0");
             kv.Signal("KILL");
             kv.WaitForExit();
         }
@@ -341,16 +342,17 @@ public sealed class AppendOnlyTests : IDisposable
             EVAL "redis.call('SET', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[1])" 1 script 41
             SELECT 0
             DEL n
+            SET s 1
             RENAME s s2
             SWAPDB 5 6
             """);
     }
 
-    private static void Rewrite(RespClient client)
+    private static void Rewrite(ServerProgram server, RespClient client)
     {
         client.Ok("BGREWRITEAOF");
         Eventually.Holds(() => client.Info("aof_rewrite_in_progress") == "0" && client.Info("aof_rewrites") != "0",
-            () => "it is not written anew");
+            () => $"it is not written anew: {server.Log}\n{client.Ok("INFO persistence").String}", 20_000);
     }
 
     private static void AwaitInfo(RespClient client, string field, string value) =>

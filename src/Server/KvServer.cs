@@ -95,8 +95,6 @@ public sealed class KvServer : IAsyncDisposable
         Snapshots = new Snapshots(this);
         Aof = new AppendOnlyFile(this);
         SaveSchedule = new SaveSchedule(this);
-        Snapshots = new Snapshots(this);
-        SaveSchedule = new SaveSchedule(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,
@@ -221,7 +219,8 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>What is on disk.</summary>
     internal Snapshots Snapshots { get; }
 
-    /// <summary>Whether commands of the append-only file are being run: no key expires and none is evicted before all of
+    /// <summary>Whether commands of the append-only file are being run: no key expires and none is evicted before all
+    /// of
     /// them have.</summary>
     // Volatile: the store's thread looks at it before each of its rounds; sessions of the replay have a clock of their
     // own.
@@ -233,8 +232,9 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>The error for commands that write, since what they change could not be kept on disk; null: they
     /// run.</summary>
-    internal byte[]? WritesRefused => Aof.Refusal ?? (Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
-        ? Errors.SnapshotFails : null);
+    internal byte[]? WritesRefused => Aof.Refusal
+        ?? (Snapshots.HasFailed && Options.StopWritesOnBgsaveError && SaveSchedule.HasPoints
+            ? Errors.SnapshotFails : null);
 
     /// <summary>What is written of all changes.</summary>
     internal AppendOnlyFile Aof { get; }

@@ -28,7 +28,8 @@ internal sealed class BlockedForDisk : BlockedCommand
 
     protected internal override bool TryServe(ref Serving serving) => false;
 
-    protected override void WriteTimeout(ReplyWriter reply) => Write(reply, Session.Server.Aof.DurableTicket >= _ticket);
+    protected override void WriteTimeout(ReplyWriter reply) =>
+        Write(reply, Session.Server.Aof.DurableTicket >= _ticket);
 
     public override void Dispose()
     {

@@ -436,7 +436,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         // A client that waits is read from, too: its end comes after all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
         bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
-        SetInterest(connection, (reads ? Libc.EpollIn : 0) | (waitsToSend && !_sender.IsHeld(connection) ? Libc.EpollOut : 0)
+        SetInterest(connection, (reads ? Libc.EpollIn : 0)
+            | (waitsToSend && !_sender.IsHeld(connection) ? Libc.EpollOut : 0)
             | (looksForEnd ? Libc.EpollRdHup : 0));
     }
 

@@ -61,8 +61,8 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             if (device.Exists(OldFile) && TakesOldFile(manifest)) manifest = TakeOldFile();
             foreach (var file in manifest.Files)
                 if (!device.Exists(PathOf(file.Name)))
-                    throw new AofException($"{PathOf(file.Name)} is missing, which {ManifestPath} names. Bring it back, "
-                        + "or start with --appendonly no");
+                    throw new AofException($"{PathOf(file.Name)} is missing, which {ManifestPath} names. Bring it "
+                        + "back, or start with --appendonly no");
             Volatile.Write(ref _manifest, manifest);
             return manifest.Files.Any();
         }

@@ -36,7 +36,8 @@ internal readonly record struct AofGroup(long Position, long Length, long Durabl
     public void Write(Span<byte> line)
     {
         Debug.Assert(line.Length == LineBytes, "the line has one length");
-        Debug.Assert(Position >= 0 && Length >= 0 && Durable >= 0 && Durable <= Position, "what is durable was written");
+        Debug.Assert(Position >= 0 && Length >= 0 && Durable >= 0 && Durable <= Position,
+            "what is durable was written");
         line.Fill((byte)' ');
         Prefix.CopyTo(line);
         Put(line[PositionAt..], Position, 12);

@@ -8,7 +8,8 @@ internal enum AofKind : byte
     /// <summary>It is run while no key expires.</summary>
     Plain,
 
-    /// <summary>Its times count from now: only files that were written by hand, or by old versions, have such.</summary>
+    /// <summary>Its times count from now: only files that were written by hand, or by old versions, have
+    /// such.</summary>
     Relative,
 
     /// <summary>It is one or the other, which its options say.</summary>

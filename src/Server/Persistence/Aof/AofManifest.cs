@@ -104,7 +104,8 @@ internal sealed record AofManifest
             bool isPlain = file.Name.Length > 0
                 && file.Name.All(c => c is > ' ' and < '\x7F' and not ('"' or '\'' or '\\'));
             text.Append(CultureInfo.InvariantCulture,
-                $"file {(isPlain ? file.Name : ConfigLine.Quote(file.Name))} seq {file.Sequence} type {(char)file.Type}\n");
+                $"file {(isPlain ? file.Name : ConfigLine.Quote(file.Name))} "
+                + $"seq {file.Sequence} type {(char)file.Type}\n");
         }
     }
 

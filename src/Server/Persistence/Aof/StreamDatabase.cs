@@ -17,7 +17,8 @@ internal struct StreamDatabase
         while (commands.Length > 0)
         {
             var frame = new AofFrame(commands);
-            if (frame.Read() != AofFrameStatus.Whole) throw new InvalidOperationException("the feed has whole commands");
+            if (frame.Read() != AofFrameStatus.Whole)
+                throw new InvalidOperationException("the feed has whole commands");
             if (frame.Arguments == 2 && frame[0].SequenceEqual("SELECT"u8))
                 Number = int.Parse(frame[1], NumberStyles.None, CultureInfo.InvariantCulture);
             commands = commands[frame.Length..];

@@ -9,7 +9,8 @@ public sealed class AofManifestTests
     [Fact]
     public void What_redis_writes_is_read()
     {
-        var manifest = Parse("file appendonly.aof.2.base.rdb seq 2 type b\nfile appendonly.aof.1.incr.aof seq 1 type h\n"
+        var manifest = Parse("file appendonly.aof.2.base.rdb seq 2 type b\n"
+            + "file appendonly.aof.1.incr.aof seq 1 type h\n"
             + "file \"a b\\x01.aof.3.incr.aof\" seq 3 type i\n# a comment\nFILE x seq 4 TYPE i extra words\n");
         Assert.Equal(new AofFileInfo("appendonly.aof.2.base.rdb", 2, AofFileType.Base), manifest.Base);
         Assert.Equal(["a b\x01.aof.3.incr.aof", "x"], manifest.Increments.Select(file => file.Name));

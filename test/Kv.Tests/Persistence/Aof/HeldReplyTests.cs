@@ -4,6 +4,7 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Persistence.Aof;
 
 /// <summary>With <c>appendfsync always</c> the reply to a write waits for the disk, and nobody else does.</summary>
+[Collection(Alone.Name)]
 public sealed class HeldReplyTests : IDisposable
 {
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-held-").FullName;

@@ -21,7 +21,7 @@ internal sealed class AckWait(Session session, long replicas, bool withLocal) : 
     protected internal override bool TryServe(ref Serving serving) => false;
 
     protected override void WriteTimeout(ReplyWriter reply) =>
-        Write(reply, Session.Server.Replicas.CountFor(this), withLocal);
+        Write(Session, reply, Session.Server.Replicas.CountFor(this), withLocal);
 
     public override void Dispose()
     {
@@ -33,18 +33,21 @@ internal sealed class AckWait(Session session, long replicas, bool withLocal) : 
     public void End(int count)
     {
         if (!TryClaim()) return;
-        Finish(System.Text.Encoding.ASCII.GetBytes(withLocal ? $"*2\r\n:0\r\n:{count}\r\n" : $":{count}\r\n"));
+        Finish(System.Text.Encoding.ASCII.GetBytes(
+            withLocal ? $"*2\r\n:{Local(Session)}\r\n:{count}\r\n" : $":{count}\r\n"));
     }
 
     /// <summary>Writes the reply that so many have it.</summary>
-    public static void Write(ReplyWriter reply, long count, bool withLocal)
+    public static void Write(Session session, ReplyWriter reply, long count, bool withLocal)
     {
         if (withLocal)
         {
             reply.WriteArray(2);
-            reply.WriteInteger(0);
+            reply.WriteInteger(Local(session));
         }
 
         reply.WriteInteger(count);
     }
+
+    private static int Local(Session session) => session.Server.Aof.IsOn && session.Server.Aof.IsDurable(session) ? 1 : 0;
 }

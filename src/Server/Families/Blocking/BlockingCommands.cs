@@ -126,14 +126,16 @@ internal static class BlockingCommands
         long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
         if (!context.Args.Finish(context.Reply)) return;
         var aof = context.Server.Aof;
-        if (local == 0 && !context.Server.Options.AppendOnly)
-            WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
-        else if (local != 0 && !context.Server.Options.AppendOnly)
+        if (local != 0 && !context.Server.Options.AppendOnly)
             context.Fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8);
-        else if (!context.MayBlock || (replicas <= 0 && (local == 0 || aof.IsDurable(context.Session))))
-            BlockedForDisk.Write(context.Reply, aof.IsDurable(context.Session));
-        else context.Block(new BlockedForDisk(context.Session, isEnough: replicas <= 0), DataType.Any,
-            new KeyRange(1, 0, 1), timeoutMs);
+        else if (local == 0 || !context.MayBlock || aof.IsDurable(context.Session))
+            WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
+        else
+        {
+            var wait = new BlockedForDisk(context.Session);
+            context.Block(wait, DataType.Any, new KeyRange(1, 0, 1), timeoutMs);
+            aof.Await(wait);
+        }
     }
 
     private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)
@@ -142,7 +144,7 @@ internal static class BlockingCommands
         var all = context.Server.Replicas;
         if (replicas <= 0 || !context.MayBlock)
         {
-            AckWait.Write(context.Reply, all.CountNow(wait), withLocal);
+            AckWait.Write(context.Session, context.Reply, all.CountNow(wait), withLocal);
             return;
         }
 

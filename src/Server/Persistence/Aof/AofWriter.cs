@@ -400,9 +400,11 @@ internal sealed class AofWriter : IFeedSink, IDisposable
                 }
 
                 due = Environment.TickCount64 + _syncMs;
+                _isWaiting = false;     // who has to wait on says so again
+                bool isWanted = _tail.Bytes > _options.AofBufferLimit;
                 bool syncs = _options.AppendFsync != AppendFsync.No && !LeavesSyncs;
                 if (_error != null) ResumeLatched();
-                else if (syncs || _isWaiting) SyncAsideLatched();
+                else if (syncs || isWanted) SyncAsideLatched();
             }
         }
     }

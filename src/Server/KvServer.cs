@@ -45,6 +45,7 @@ public sealed class KvServer : IAsyncDisposable
     private HttpPort? _metricsPort;
     private ServerMeter? _meter;
     private Task? _stopping;
+    private LoadProgress? _loading;
     private bool _isReplaying;
 
     private KvServer(ServerOptions options, ILoggerFactory log, TimeProvider time, CommandTable commands)
@@ -143,8 +144,7 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server.BeginTls();
-            if (copy.LoadsAtStart) server.Aof.Start();
-            server.SaveSchedule.Follow(server.Options);
+            if (copy.LoadsAtStart) server._loading = new LoadProgress(time.GetUtcNow());
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
             int workers = copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount;
@@ -161,6 +161,9 @@ public sealed class KvServer : IAsyncDisposable
                 server._metricsPort.Open();
             }
 
+            if (copy.LoadsAtStart) await server.LoadAsync().ConfigureAwait(false);
+            server.SaveSchedule.Follow(server.Options);
+
             server._meter = new ServerMeter(server,
                 server.Endpoints.OfType<IPEndPoint>().FirstOrDefault()?.Port ?? 0);
             return server;
@@ -170,6 +173,14 @@ public sealed class KvServer : IAsyncDisposable
             await server.DisposeAsync().ConfigureAwait(false);
             throw;
         }
+    }
+
+    /// <summary>Loads what is on the disk, while clients are told so.</summary>
+    private async Task LoadAsync()
+    {
+        await Task.Factory.StartNew(Aof.Start, CancellationToken.None, TaskCreationOptions.LongRunning,
+            TaskScheduler.Default).ConfigureAwait(false);
+        Volatile.Write(ref _loading, null);     // release: whoever sees it finds all that was loaded
     }
 
     /// <summary>The options in force; CONFIG SET changes them.</summary>
@@ -270,7 +281,12 @@ public sealed class KvServer : IAsyncDisposable
 
     /// <summary>Why clients should go elsewhere for now; null when the server is ready.</summary>
     // Volatile: set under the lock, once; a late look is no harm.
-    internal string? WhyNotReady => Volatile.Read(ref _stopping) != null ? "stopping" : null;
+    internal string? WhyNotReady => IsStopping ? "stopping" : Loading != null ? "loading" : null;
+
+    internal bool IsStopping => Volatile.Read(ref _stopping) != null;
+
+    /// <summary>What the start is loading; null: nothing any more.</summary>
+    internal LoadProgress? Loading => Volatile.Read(ref _loading);
 
     internal SlowLog SlowLog { get; }
 
@@ -505,7 +521,7 @@ public sealed class KvServer : IAsyncDisposable
     {
         SaveSchedule.Dispose();
         // What has not changed since is on the disk, or was never there.
-        if (!(SavesAtEnd ?? SaveSchedule.SavesOnSignal) || Snapshots.Changes == 0) return;
+        if (Loading != null || !(SavesAtEnd ?? SaveSchedule.SavesOnSignal) || Snapshots.Changes == 0) return;
         Snapshots.Cancel();
         if (Snapshots.SaveAtEnd() != null) EndedInOrder = false;
     }

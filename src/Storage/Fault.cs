@@ -33,7 +33,7 @@ internal static class Fault
         "rdb.write", "rdb.sync", "rdb.rename",
 
         // The append-only file.
-        "aof.write", "aof.sync", "aof.manifest",
+        "aof.write", "aof.sync", "aof.manifest", "aof.load",
 
         // A session, and what a worker does for several of them.
         "command.run", "worker.turn", "worker.inbox", "reply.send",

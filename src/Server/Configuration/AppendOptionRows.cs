@@ -48,11 +48,6 @@ internal static class AppendOptionRows
         {
             Summary = "start although the end was not written whole, without that end", Change = OptionChange.Live,
         },
-        new Option<bool>("aof-use-rdb-preamble", YesNoType.Instance, o => o.AofUseRdbPreamble,
-            (o, v) => o.AofUseRdbPreamble = v)
-        {
-            Summary = "write the base as a snapshot; else as commands", Change = OptionChange.Live,
-        },
         new Option<bool>("aof-timestamp-enabled", YesNoType.Instance, o => o.AofTimestampEnabled,
             (o, v) => o.AofTimestampEnabled = v)
         {

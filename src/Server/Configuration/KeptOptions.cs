@@ -33,6 +33,10 @@ internal static class KeptOptions
         new Option<bool>("activerehashing", YesNo, true),
         new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
         new Option<bool>("aof-rewrite-incremental-fsync", YesNo, true),
+        new Option<bool>("aof-use-rdb-preamble", YesNo, true)
+        {
+            Reason = "a base is always a snapshot, which every version with this option reads",
+        },
         new Option<string>("aof_rewrite_cpulist", Text, "")
         {
             Change = OptionChange.AtStart, Aliases = ["aof-rewrite-cpulist"],

@@ -305,9 +305,6 @@ public sealed class ServerOptions
     /// <summary>Whether an end that was not written whole is cut off at the start; else the start fails.</summary>
     public bool AofLoadTruncated { get; set; } = true;
 
-    /// <summary>Whether a base is a snapshot; else it is made of commands.</summary>
-    public bool AofUseRdbPreamble { get; set; } = true;
-
     /// <summary>Whether the time is noted in it.</summary>
     public bool AofTimestampEnabled { get; set; }
 

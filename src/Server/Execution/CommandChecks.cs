@@ -21,7 +21,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// asked before each command that may need some.)</summary>
     public bool IsGuarded =>
         server.Pause.IsActive || server.Options.NoPubSub || server.Options.NoObj || BoundsKeys
-        || server.WritesRefused != null;
+        || server.WritesRefused != null || server.Loading != null;
 
     /// <summary>Whether a key may be too long: by default every argument that arrives is short enough.</summary>
     private bool BoundsKeys => server.Options.MaxKeyBytes < server.Options.ProtoMaxBulkLen;
@@ -90,6 +90,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (BoundsKeys && HasTooLongKey(command, context.Args)) return Refuse(ref context, Errors.KeyTooLong);
         if (store.Presence.IsTurnedAway && (command.Flags & CommandFlags.AllowBusy) == 0)
             return Refuse(ref context, server.Scripts.BusyReply);
+        if (server.Loading != null && (command.Flags & CommandFlags.Loading) == 0)
+            return Refuse(ref context, Errors.Loading);
         if ((gate & SessionGate.Monitoring) != 0 && (command.Flags & UsingKeys) != 0)
             return Refuse(ref context, "ERR Replica can't interact with the keyspace"u8);
         return true;

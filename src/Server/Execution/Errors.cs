@@ -8,6 +8,7 @@ namespace Kv.Server.Execution;
 /// <remarks>Without the "-" and CR LF: the reply writer adds them, and turns control bytes into spaces.</remarks>
 internal static class Errors
 {
+    public static ReadOnlySpan<byte> Loading => "LOADING Redis is loading the dataset in memory"u8;
     public static ReadOnlySpan<byte> WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value"u8;
     public static ReadOnlySpan<byte> Busy =>
         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."u8;

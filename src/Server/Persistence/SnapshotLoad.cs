@@ -73,6 +73,7 @@ internal sealed class SnapshotLoad(KvServer server, StoreSession session, Func<d
     private void BeginTurn()
     {
         _inTurn = 0;
+        if (server.IsStopping) throw new RdbFileException("the server ends before it has loaded all");
         session.GoOffline();
         // Without a policy that evicts the data is loaded whole, as by Redis, and writes are refused later.
         if (server.IsReplaying)

@@ -79,6 +79,8 @@ internal sealed class Snapshots(KvServer server) : IDisposable
             using var guard = server.Store.Enter();
             using var reader = new RdbFileReader(server.Store, file, server.Options.RdbChecksum);
             var load = new SnapshotLoad(server, guard.Session, () => (double)reader.Position / file.Length);
+            server.Loading?.Begin(file.Length);
+            server.Loading?.BeginFile(() => reader.Position);
             reader.Read(load);
             TakeLibraries(load.Libraries);
             Volatile.Write(ref _loaded, load.Loaded);

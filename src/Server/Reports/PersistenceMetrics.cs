@@ -8,8 +8,18 @@ internal static class PersistenceMetrics
 {
     public static readonly Metric[] Rows =
     [
-        new("loading", MetricKind.Gauge, "It is over before there are clients", r => 0)
-            { Page = "redis_loading_dump_file" },
+        new("loading", MetricKind.Gauge, "Whether the start is still loading what is on the disk",
+            r => r.Server.Loading == null ? 0 : 1) { Page = "redis_loading_dump_file" },
+        new("loading_start_time", MetricKind.Gauge, "Unix seconds at which it began; 0: it is over",
+            r => r.Server.Loading?.StartSeconds ?? 0),
+        new("loading_total_bytes", MetricKind.Gauge, "Bytes that are loaded; 0: it is over",
+            r => r.Server.Loading?.TotalBytes ?? 0),
+        new("loading_loaded_bytes", MetricKind.Gauge, "Bytes that have been; 0: it is over",
+            r => r.Server.Loading?.LoadedBytes ?? 0),
+        new("loading_loaded_perc", MetricKind.Gauge, "How much that is, in percent",
+            r => MetricValue.Fraction(r.Server.Loading?.Percent ?? 0, 2)),
+        new("loading_eta_seconds", MetricKind.Gauge, "Seconds that are left, at the speed so far",
+            r => r.Server.Loading?.LeftSeconds(r.Server.Time.GetUtcNow()) ?? 0),
         new("async_loading", MetricKind.Gauge, "There is no such loading", r => 0)
             { Page = "redis_async_loading" },
         new("current_cow_peak", MetricKind.Gauge, "No fork is made", r => 0),

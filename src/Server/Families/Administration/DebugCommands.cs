@@ -43,6 +43,8 @@ internal static class DebugCommands
         "INTEGRITY",
         "    Stops all clients, compares index, log, collections and accounts, and returns the bytes held outside of "
         + "the log.",
+        "LOADAOF",
+        "    Stops all clients, and loads the append-only file once more.",
         "LOG <message>",
         "    Writes the message to the server's log.",
         "OBJECT <key>",

@@ -222,6 +222,8 @@ internal static class ServerCommands
             context.Fail("ERR No shutdown in progress."u8);
             return;
         }
+        // What has been loaded so far must not take the place of the whole.
+        if (context.Server.Loading != null) (save, noSave) = (false, true);
         if (!noSave && context.Store.Presence.IsTurnedAway)
         {
             context.Fail(context.Server.Scripts.BusyReply);

@@ -19,7 +19,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     private static readonly TimeSpan LogEvery = TimeSpan.FromSeconds(1);
 
     private readonly AofKinds _kinds = new(server.OwnCommands);
-    private long _lastLine, _errors;
+    private long _lastLine, _errors, _position;
 
     /// <summary>Keys that came from an RDB file.</summary>
     public long Keys { get; private set; }
@@ -61,6 +61,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     {
         AofEnd? end = null;
         var list = files.Manifest.Files.ToList();
+        if (server.Loading is { } progress) progress.Begin(list.Sum(file => LengthOf(files.PathOf(file.Name))));
         foreach (var file in list)
         {
             string path = files.PathOf(file.Name);
@@ -83,6 +84,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     private AofEnd? Load(ReplayWindow window, StoreSession session, AofFileInfo file, string path, bool isLast)
     {
         using var stream = files.Device.OpenRead(path);
+        server.Loading?.BeginFile(() => Volatile.Read(ref _position));
         long length = stream.Length, start = ReadPreamble(stream, session, path);
         uint first = AofGroup.FirstSum(file.Sequence);
         var reader = new AofReader(stream, start, length, first, _kinds, server.Options.Databases);
@@ -90,6 +92,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         Run(window, reader, path, length);
         if (reader.Damage is { } damage) CutOrFail(reader, damage, path, length, isLast);
         Bytes += reader.Position;
+        server.Loading?.EndFile(length);
         if (file.Type == AofFileType.Base) BaseBytes = reader.Position;
         return file.Type == AofFileType.Increment && start == 0 ? new AofEnd(file, reader.Position, reader.Sum) : null;
     }
@@ -104,12 +107,16 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         if (!magic[..read].SequenceEqual("REDIS"u8)) return 0;
         using var rdb = new RdbFileReader(server.Store, stream, server.Options.RdbChecksum);
         var load = new SnapshotLoad(server, session, () => (double)rdb.Position / stream.Length);
+        server.Loading?.BeginFile(() => rdb.Position);
         rdb.Read(load);
         server.Snapshots.TakeLibraries(load.Libraries);
         Keys += load.Loaded;
         server.Data.LogInformation("{Keys} keys of {File}; {Expired} had expired", load.Loaded, path, load.Expired);
-        stream.Position = rdb.Position;
-        return rdb.Position;
+        long end = rdb.Position;
+        Volatile.Write(ref _position, end);
+        server.Loading?.BeginFile(() => Volatile.Read(ref _position));
+        stream.Position = end;
+        return end;
     }
 
     private void Run(ReplayWindow window, AofReader reader, string path, long length)
@@ -139,6 +146,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         {
             foreach (var chunk in chunks.GetConsumingEnumerable())
             {
+                Fault.Point("aof.load");
                 Run(window, chunk, path);
                 chunk.Return();
                 Report(path, chunk.Offset + chunk.Length, length);
@@ -206,8 +214,16 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         $"Can't load {path}: at offset {offset}, {what}. Make a copy of {files.Folder}; redis-check-aof --fix "
         + $"{files.ManifestPath} cuts the file off there, or start with --appendonly no to leave it alone");
 
+    private long LengthOf(string path)
+    {
+        using var stream = files.Device.OpenRead(path);
+        return stream.Length;
+    }
+
     private void Report(string path, long position, long length)
     {
+        Volatile.Write(ref _position, position);
+        if (server.IsStopping) throw new AofException($"{path} was not loaded to its end: the server ends");
         if (Stopwatch.GetElapsedTime(_lastLine) < LogEvery) return;
         _lastLine = Stopwatch.GetTimestamp();
         server.Data.LogInformation("Loading {File}: {Percent:F0}%", path, 100.0 * position / Math.Max(length, 1));

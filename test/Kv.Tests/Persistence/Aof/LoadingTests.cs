@@ -1,0 +1,65 @@
+using System.Net;
+using Kv.Server;
+using Kv.Storage;
+using Kv.Tests.Harness;
+
+namespace Kv.Tests.Persistence.Aof;
+
+/// <summary>While the start loads, clients are told so.</summary>
+public sealed class LoadingTests : IDisposable
+{
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-loading-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public async Task Clients_are_answered_as_by_redis_while_it_loads(string transport)
+    {
+        string[] options = ["--appendonly", "yes", "--transport", transport];
+        using (var kv = KvInstance.StartOnDisk(_directory, options))
+        using (var client = kv.Connect())
+        {
+            client.Ok("SET k v");
+            client.Ok("WAITAOF 1 0 0");
+        }
+
+        using var mayLoad = new SemaphoreSlim(0);
+        using var loads = new SemaphoreSlim(0);
+        Fault.AtEveryPoint = name =>
+        {
+            if (name != "aof.load") return;
+            loads.Release();
+            mayLoad.Wait();
+        };
+        int port = ServerProgram.FreePort();
+        var parsed = KvInstance.OptionsOf(["--port", $"{port}", "--bind", "127.0.0.1", "--dir", _directory, .. options]);
+        parsed.LoadsAtStart = true;
+        var starting = KvServer.StartAsync(parsed);
+        try
+        {
+            await loads.WaitAsync();
+            using var client = new RespClient(new IPEndPoint(IPAddress.Loopback, port));
+            const string refusal = "LOADING Redis is loading the dataset in memory";
+            Assert.Equal(refusal, client.Command("GET k").String);
+            Assert.Equal(refusal, client.Command("SET k w").String);
+            Assert.Equal(refusal, client.Command("PING").String);
+            Assert.Equal("1", client.Info("loading"));
+            Assert.NotEqual("0", client.Info("loading_total_bytes"));
+            client.Ok("HELLO 3");
+            client.Ok("CONFIG GET appendonly");
+            Assert.Equal(refusal, client.Command("FLUSHALL").String);
+            Fault.AtEveryPoint = null;
+            mayLoad.Release(10);
+            await using var server = await starting;
+            Assert.Equal("0", client.Info("loading"));
+            Assert.Equal("v", client.Ok("GET k").String);
+        }
+        finally
+        {
+            Fault.AtEveryPoint = null;
+            mayLoad.Release(100);
+        }
+    }
+}

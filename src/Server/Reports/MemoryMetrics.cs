@@ -138,7 +138,7 @@ internal static class MemoryMetrics
             r => r.ProgramBytes) { Page = "kv_memory_program_bytes" },
         new("mem_cluster_links", MetricKind.Gauge, "No cluster here", r => 0)
             { Page = "redis_mem_cluster_links_bytes" },
-        new("mem_aof_buffer", MetricKind.Gauge, "No append-only file yet", r => 0)
+        new("mem_aof_buffer", MetricKind.Gauge, "What may not be on the disk yet", r => r.Server.Aof.TailBytes)
             { Page = "redis_mem_aof_buffer_bytes" },
         new("mem_allocator", MetricKind.Fact, "Who hands out memory", r => "kv-segments"),
         new("active_defrag_running", MetricKind.Gauge, "Reclaim does that work, always", r => 0)

@@ -17,7 +17,7 @@ public sealed class OptionCheckTests : IDisposable
             port 70000
             maxmemroy 1gb
             requirepass "hunter2
-            appendonly yes
+            cluster-enabled yes
             include nosuch.conf
             timeout 5
             loadmodule x.so
@@ -39,8 +39,8 @@ public sealed class OptionCheckTests : IDisposable
               remedy: leave the line out
             error: command line: '--databases x': argument couldn't be parsed into an integer
               remedy: databases takes 1..10000
-            error: {file}:4: 'appendonly yes': the append-only file does not exist yet: data would not survive a restart
-              remedy: leave the line out, or write appendonly no
+            error: {file}:4: 'cluster-enabled yes': cluster mode does not exist yet
+              remedy: leave the line out, or write cluster-enabled no
 
             """.ReplaceLineEndings("\n"), result.Errors);
         Assert.EndsWith(" 1 warning, 8 errors\n", result.Output, StringComparison.Ordinal);

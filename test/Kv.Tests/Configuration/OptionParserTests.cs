@@ -71,8 +71,8 @@ public sealed class OptionParserTests : IDisposable
     [InlineData("--daemonize yes",
         "command line: '--daemonize yes': the server stays in the foreground: start it from systemd, a container or "
         + "with '&'")]
-    [InlineData("--aof",
-        "command line: '--aof': the append-only file does not exist yet: data would not survive a restart")]
+    [InlineData("--cluster-enabled yes",
+        "command line: '--cluster-enabled yes': cluster mode does not exist yet")]
     [InlineData("--loadmodule x.so", "command line: '--loadmodule': modules cannot be loaded")]
     [InlineData("--auth Aad", "command line: '--auth Aad': argument(s) must be one of the following: Password, NoAuth")]
     [InlineData("--no-obj maybe", "command line: '--no-obj maybe': argument must be 'yes' or 'no'")]
@@ -111,11 +111,11 @@ public sealed class OptionParserTests : IDisposable
     [Fact]
     public void An_override_lifts_a_refusal()
     {
-        string file = Write("kv.conf", "appendonly yes\ndaemonize yes\n");
+        string file = Write("kv.conf", "cluster-enabled yes\ndaemonize yes\n");
         Assert.Equal(
-            $"{file}:1: 'appendonly yes': the append-only file does not exist yet: data would not survive a restart",
+            $"{file}:1: 'cluster-enabled yes': cluster mode does not exist yet",
             OptionParser.Parse([file]).Error);
-        Assert.Null(OptionParser.Parse([file, "--appendonly", "no", "--daemonize", "no"]).Error);
+        Assert.Null(OptionParser.Parse([file, "--cluster-enabled", "no", "--daemonize", "no"]).Error);
     }
 
     [Fact]

@@ -279,6 +279,7 @@ internal static class CommandGenerators
         ["INFO"] = "differs in content; transcripts look for the fields",
         ["LOLWUT"] = "differs in content; transcripts",
         ["LASTSAVE"] = "differs in content; transcripts",
+        ["BGREWRITEAOF"] = "writes files; AppendOnlyTests",
         ["SAVE"] = "writes a file; SnapshotTests",
         ["ACL"] = "UserRuleTests, LiveUserTests and AccessFuzzTests compare users and verdicts",
         ["SLOWLOG"] = "differs in content; transcripts",

@@ -95,8 +95,8 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     }
 
     /// <summary>Begins a file that everything from now on goes to.</summary>
-    /// <param name="file">In the manifest.</param>
-    /// <param name="fill">Writes what is to be in it before the manifest names it.</param>
+    /// <param name="file">In the manifest, and on the disk as <see cref="AofEnd.OfNew"/> says.</param>
+    /// <param name="fill">Writes what else is to be in it before the manifest names it.</param>
     public AofFileInfo AddIncrement(out IAofFile file, Action<IAofFile, AofFileInfo>? fill = null)
     {
         lock (_guard)
@@ -106,7 +106,9 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             file = OpenNew(PathOf(info.Name));
             try
             {
+                file.Write(AofEnd.Head(info));
                 fill?.Invoke(file, info);
+                file.Sync();
                 PersistLatched(_manifest.WithIncrement(info));
             }
             catch
@@ -126,7 +128,18 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
         {
             device.MakeFolder(Folder);
             file = OpenNew(TemporaryIncrement);
-            return NextIncrementLatched();
+            try
+            {
+                var info = NextIncrementLatched();
+                file.Write(AofEnd.Head(info));
+                file.Sync();
+                return info;
+            }
+            catch
+            {
+                file.Dispose();
+                throw;
+            }
         }
     }
 

@@ -44,7 +44,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
             if (isFirst)
             {
                 _next = files.AddTemporaryIncrement(out var file);
-                Writer = newWriter(file, new AofEnd(_next, 0, AofGroup.FirstSum(_next.Sequence)));
+                Writer = newWriter(file, AofEnd.OfNew(_next));
                 Writer.MayResume = false;
             }
         }

@@ -26,6 +26,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>A group of more bytes does not wait for the feed's end.</summary>
     private const int GroupBytesMax = 1 << 20;
 
+    /// <summary>Nor is one kept for longer: while writers never pause, the feed has no end.</summary>
+    private static readonly long GroupTicksMax = 5 * Stopwatch.Frequency / 1000;
+
     /// <summary>An empty group's buffer is no larger than this.</summary>
     private const int BufferBytesKept = 2 * GroupBytesMax;
 
@@ -45,7 +48,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     // The feed's own.
     private byte[] _group = new byte[64 * 1024];
     private int _groupLength = AofGroup.LineBytes;
-    private long _groupTicket, _secondStamped;
+    private long _groupTicket, _groupBegan, _secondStamped;
     private StreamDatabase _database;
     private int _groupDatabase;
 
@@ -119,7 +122,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         }
 
         _groupTicket = lastTicket;
-        if (_groupLength >= GroupBytesMax) Commit();
+        if (_groupLength >= GroupBytesMax || (_groupLength > AofGroup.LineBytes
+            && Stopwatch.GetTimestamp() - _groupBegan > GroupTicksMax)) Commit();
     }
 
     public void Flush() => Commit();
@@ -139,7 +143,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             {
                 if (_durable < _position) SyncNowLatched();
                 var info = _files.AddIncrement(out var file);
-                Use(file, info, AofGroup.FirstSum(info.Sequence), 0);
+                Use(file, AofEnd.OfNew(info));
                 return info;
             }
             catch (Exception exception) when (IsOfDisk(exception))
@@ -205,6 +209,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void BeginGroup()
     {
         _groupDatabase = _database.Number;
+        _groupBegan = Stopwatch.GetTimestamp();
         if (!_options.AofTimestampEnabled) return;
         long second = _time.GetUtcNow().ToUnixTimeSeconds();
         if (second == _secondStamped) return;
@@ -470,18 +475,18 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         if (!MayResume) return;
         try
         {
-            var (sum, length) = (0u, 0L);
+            var end = default(AofEnd);
             var old = _file;
             var info = _files.AddIncrement(out var file, (target, name) =>
             {
-                (sum, length) = Fill(target, name);
+                end = Fill(target, AofEnd.OfNew(name));
                 old.Cut(_tailFrom);
                 // For the cut, not for what was written: that is in the new file.
                 old.Sync();
             });
             Volatile.Write(ref _error, null);
             _tail.Drop(_tail.Bytes);
-            Use(file, info, sum, length);
+            Use(file, end);
             _log.LogInformation("The append-only file goes on in {File}; writes are no longer refused", info.Name);
         }
         catch (Exception exception) when (IsOfDisk(exception))
@@ -496,31 +501,30 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     }
 
     /// <summary>Writes the tail as one group.</summary>
-    private (uint Sum, long Length) Fill(IAofFile file, AofFileInfo info)
+    private AofEnd Fill(IAofFile file, AofEnd begin)
     {
-        uint sum = AofGroup.FirstSum(info.Sequence);
-        if (_tail.Bytes == 0) return (sum, 0);
+        if (_tail.Bytes == 0) return begin;
         byte[] select = StreamDatabase.Select(_tailDatabase);
-        sum = AofSum.Add(sum, select);
+        uint sum = AofSum.Add(begin.Sum, select);
         _tail.Visit(piece => sum = AofSum.Add(sum, piece.Span));
         var line = new byte[AofGroup.LineBytes];
-        new AofGroup(0, select.Length + _tail.Bytes, 0, sum).Write(line);
+        new AofGroup(begin.Length, select.Length + _tail.Bytes, 0, sum).Write(line);
         file.Write([.. line, .. select]);
         _tail.Visit(piece => file.Write(piece.Span));
         file.Sync();
-        return (sum, line.Length + select.Length + _tail.Bytes);
+        return begin with { Length = begin.Length + line.Length + select.Length + _tail.Bytes, Sum = sum };
     }
 
     /// <summary>Goes on in another file, all of which is on the disk.</summary>
-    private void Use(IAofFile file, AofFileInfo info, uint sum, long length)
+    private void Use(IAofFile file, AofEnd end)
     {
         _file.Dispose();
         Volatile.Write(ref _earlierBytes, _earlierBytes + _position);
-        (_file, _info, _sum) = (file, info, sum);
-        Volatile.Write(ref _position, length);
-        _durable = _tailFrom = length;
+        (_file, _info, _sum) = (file, end.File, end.Sum);
+        Volatile.Write(ref _position, end.Length);
+        _durable = _tailFrom = end.Length;
         _markBytes = 0;
-        _marked = length == 0 ? 0 : -1;
+        _marked = -1;
         _tailDatabase = _writtenDatabase;
         _needsSelect = true;
     }

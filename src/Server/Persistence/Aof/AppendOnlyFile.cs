@@ -219,7 +219,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         if (end == null)
         {
             var info = _files.AddIncrement(out file);
-            end = new AofEnd(info, 0, AofGroup.FirstSum(info.Sequence));
+            end = AofEnd.OfNew(info);
         }
         else
         {

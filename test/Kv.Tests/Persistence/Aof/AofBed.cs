@@ -44,7 +44,7 @@ internal sealed class AofBed : IDisposable
         if (end == null)
         {
             var info = Files.AddIncrement(out file);
-            end = new AofEnd(info, 0, AofGroup.FirstSum(info.Sequence));
+            end = AofEnd.OfNew(info);
         }
         else
         {

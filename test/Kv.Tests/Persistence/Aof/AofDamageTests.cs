@@ -89,8 +89,8 @@ public sealed class AofDamageTests : IDisposable
             if (filler == "zeros") damaged.AsSpan(from).Clear();
             else if (filler == "junk") random.NextBytes(damaged.AsSpan(from));
             else damaged = [.. bytes[..from], .. bytes];
-            bool isBegun = from >= AofGroup.Prefix.Length;
-            if (!isBegun && filler != "zeros") continue;        // nothing says that it was ours
+            // The first line is on the disk before the manifest names the file.
+            if (from < AofGroup.LineBytes && filler != "zeros") continue;
             Assert.InRange(StateOf(AofBed.Load(_kv, DiskWith(damaged), out _)), 0, 3);
         }
     }
@@ -100,15 +100,15 @@ public sealed class AofDamageTests : IDisposable
     {
         byte[] bytes = Written(marks: true);
         int[] starts = [.. Starts(bytes)];
-        Assert.Equal(5, starts.Length);     // SELECT has one of its own; the last is the mark
-        for (int lost = 0; lost < 4; lost++)
+        Assert.Equal(6, starts.Length);     // the first is empty, SELECT has one of its own, the last is the mark
+        for (int lost = 0; lost < 5; lost++)
         {
             byte[] damaged = [.. bytes[..starts[lost]], .. bytes[starts[lost + 1]..]];
             Assert.Throws<AofException>(() => AofBed.Load(_kv, DiskWith(damaged), out _));
             int next = starts[lost + 1];
-            damaged = [.. bytes[..starts[lost]], .. bytes[next..starts[lost + 2 > 4 ? 4 : lost + 2]],
-                .. bytes[starts[lost]..next], .. bytes[starts[lost + 2 > 4 ? 4 : lost + 2]..]];
-            if (lost < 3) Assert.Throws<AofException>(() => AofBed.Load(_kv, DiskWith(damaged), out _));
+            damaged = [.. bytes[..starts[lost]], .. bytes[next..starts[Math.Min(lost + 2, 5)]],
+                .. bytes[starts[lost]..next], .. bytes[starts[Math.Min(lost + 2, 5)]..]];
+            if (lost < 4) Assert.Throws<AofException>(() => AofBed.Load(_kv, DiskWith(damaged), out _));
         }
     }
 

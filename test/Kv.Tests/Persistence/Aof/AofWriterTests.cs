@@ -78,6 +78,22 @@ public sealed class AofWriterTests : IDisposable
         Assert.Equal(0, writer.TailBytes);
     }
 
+    // The feed flushes when it has nothing more, which under steady load may be never.
+    [Fact]
+    public void What_comes_without_a_pause_is_written_all_the_same()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk);
+        var writer = bed.Open();
+        long ticket = 0;
+        Eventually.Holds(() =>
+        {
+            writer.Write(AofBed.Resp("SET k v"), ++ticket);
+            return writer.DurableTicket > 0;
+        }, () => $"nothing of {ticket} commands is on the disk");
+        Assert.True(ticket * 30 < 1 << 20, "it was written for its size");
+    }
+
     [Fact]
     public void More_than_may_wait_for_the_disk_holds_the_feed_up()
     {

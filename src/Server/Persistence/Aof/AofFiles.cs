@@ -19,6 +19,9 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     private readonly Lock _guard = new();
     private AofManifest _manifest = AofManifest.Empty;
 
+    /// <summary>Numbers that were given to files, whatever became of them: the manifest on the disk may name them.</summary>
+    private long _lastBase, _lastIncrement;
+
     public IAofDevice Device => device;
 
     public string Folder { get; } = Path.Combine(directory, folderName);
@@ -30,6 +33,13 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     /// <summary>The single file of Redis 6 and before, in the directory itself.</summary>
     public string OldFile { get; } = Path.Combine(directory, fileName);
+
+    /// <summary>Whether a change of the manifest failed in such a way that the disk may have it or not. Both are right
+    /// as long as nothing more is written to the increment of before.</summary>
+    // Volatile: set under the lock.
+    public bool IsUnsure => Volatile.Read(ref _isUnsure);
+
+    private bool _isUnsure;
 
     public string PathOf(string name) => Path.Combine(Folder, name);
 
@@ -152,7 +162,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     {
         lock (_guard)
         {
-            long sequence = _manifest.BaseSequence + 1;
+            long sequence = _lastBase = Math.Max(_lastBase, _manifest.BaseSequence) + 1;
             var info = new AofFileInfo(
                 string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.base{ending}"), sequence,
                 AofFileType.Base);
@@ -185,7 +195,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     private AofFileInfo NextIncrementLatched()
     {
-        long sequence = _manifest.IncrementSequence + 1;
+        long sequence = _lastIncrement = Math.Max(_lastIncrement, _manifest.IncrementSequence) + 1;
         return new AofFileInfo(
             string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.incr{AofEnding}"), sequence,
             AofFileType.Increment);
@@ -217,8 +227,10 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             file.Sync();
         }
 
+        Volatile.Write(ref _isUnsure, true);
         device.Move(temporary, ManifestPath);
         device.SyncFolder(Folder);
+        Volatile.Write(ref _isUnsure, false);
         Volatile.Write(ref _manifest, manifest);
     }
 

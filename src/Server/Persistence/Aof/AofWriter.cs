@@ -149,6 +149,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             catch (Exception exception) when (IsOfDisk(exception))
             {
                 error = exception.Message;
+                // What was written is on the disk. Whether a file comes after it there nobody knows: nothing more is
+                // written before that is clear.
+                if (_files.IsUnsure) FailLatched(error);
                 return null;
             }
         }

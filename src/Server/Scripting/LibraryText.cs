@@ -8,7 +8,7 @@ internal sealed class LibraryText(LuaChunk chunk)
 {
     public LuaChunk Chunk { get; } = chunk;
 
-    /// <summary>Whether its functions were seen to leave something for the next call, or may: it is run anew for each. A
-    /// hint: who reads it late looks once more.</summary>
+    /// <summary>Whether its functions were seen to leave something for the next call, or may: it is run anew for each.
+    /// A hint: who reads it late looks once more.</summary>
     public bool HasState { get; set; }
 }

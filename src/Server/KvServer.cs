@@ -90,8 +90,6 @@ public sealed class KvServer : IAsyncDisposable
         Scripts = new ScriptEngine(this);
         Snapshots = new Snapshots(this);
         SaveSchedule = new SaveSchedule(this);
-        Snapshots = new Snapshots(this);
-        SaveSchedule = new SaveSchedule(this);
         PubSub = new PubSubEngine(Store.Charge, Store.ChargeManaged);
         Monitors = new Monitors(Timing, PubSub.Account);
         Events = new KeyspaceEvents(PubSub, Store,

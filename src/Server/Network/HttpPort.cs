@@ -11,9 +11,9 @@ namespace Kv.Server.Network;
 /// <remarks>
 /// Connections are few and short: each has <see cref="RequestMs"/> for its request and as long for taking the reply.
 /// Who comes while <see cref="ConnectionsMax"/> are there takes the place of the one that has been idle for longest:
-/// has said nothing, has to wait because of a wrong password, or has its reply and does not leave. However many do that,
-/// whoever asks at once is served. They are no clients: they are in no list and no count, and their descriptors are set
-/// aside at the start (<see cref="DescriptorLimit"/>).
+/// has said nothing, has to wait because of a wrong password, or has its reply and does not leave. However many do
+/// that, whoever asks at once is served. They are no clients: they are in no list and no count, and their descriptors
+/// are set aside at the start (<see cref="DescriptorLimit"/>).
 /// Threads: the pool's.
 /// </remarks>
 internal sealed class HttpPort(KvServer server) : IDisposable

@@ -280,6 +280,7 @@ internal static class CommandGenerators
         ["LOLWUT"] = "differs in content; transcripts",
         ["LASTSAVE"] = "differs in content; transcripts",
         ["SAVE"] = "writes a file; SnapshotTests",
+        ["BGSAVE"] = "writes a file; BackgroundSnapshotTests",
         ["ACL"] = "UserRuleTests, LiveUserTests and AccessFuzzTests compare users and verdicts",
         ["SLOWLOG"] = "differs in content; transcripts",
         ["LATENCY"] = "differs in content; transcripts",

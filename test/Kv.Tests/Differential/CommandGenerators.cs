@@ -281,6 +281,7 @@ internal static class CommandGenerators
         ["LASTSAVE"] = "differs in content; transcripts",
         ["BGREWRITEAOF"] = "writes files; AppendOnlyTests",
         ["SAVE"] = "writes a file; SnapshotTests",
+        ["BGSAVE"] = "writes a file; BackgroundSnapshotTests",
         ["ACL"] = "UserRuleTests, LiveUserTests and AccessFuzzTests compare users and verdicts",
         ["SLOWLOG"] = "differs in content; transcripts",
         ["LATENCY"] = "differs in content; transcripts",

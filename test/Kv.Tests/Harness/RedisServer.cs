@@ -5,9 +5,10 @@ namespace Kv.Tests.Harness;
 /// <summary>The reference: Debian's redis-server, on a free port, without persistence, gone when disposed.</summary>
 public sealed class RedisServer : ServerProgram
 {
-    private RedisServer(string file, IPEndPoint endPoint, IEnumerable<string> options) : base(file, options, endPoint)
-    {
-    }
+    private readonly string _directory;
+
+    private RedisServer(string file, IPEndPoint endPoint, string directory, IEnumerable<string> options)
+        : base(file, options, endPoint) => _directory = directory;
 
     public override string Name => "redis-server";
 
@@ -22,17 +23,25 @@ public sealed class RedisServer : ServerProgram
         for (int attempt = 1; ; attempt++)
         {
             int port = FreePort();
-            var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port),
+            // A folder of its own: a replica leaves the snapshot that it got there, and the next to start would load it.
+            string directory = Directory.CreateTempSubdirectory("kv-redis-").FullName;
+            var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port), directory,
             [
                 .. configFile is null ? Array.Empty<string>() : [configFile],
                 "--port", port.ToString(), .. configFile is null ? ["--save", ""] : Array.Empty<string>(),
                 "--proto-max-bulk-len", "1mb",
-                "--enable-debug-command", "yes", "--bind", "127.0.0.1", "--dir", Path.GetTempPath(), .. options,
+                "--enable-debug-command", "yes", "--bind", "127.0.0.1", "--dir", directory, .. options,
             ]);
             if (server.WaitUntilReady()) return server;
             string log = server.Log;
             server.Dispose();
             if (attempt == 3) Assert.Fail($"redis-server does not start:\n{log}");
         }
+    }
+
+    public override void Dispose()
+    {
+        base.Dispose();
+        Directory.Delete(_directory, recursive: true);
     }
 }

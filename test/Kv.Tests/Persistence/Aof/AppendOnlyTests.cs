@@ -164,7 +164,7 @@ public sealed class AppendOnlyTests : IDisposable
     }
 
     [Fact]
-    public void It_is_switched_on_and_off_while_clients_go_on()
+    public async Task It_is_switched_on_and_off_while_clients_go_on()
     {
         using (var kv = Start("--appendonly", "no"))
         using (RespClient client = kv.Connect(), other = kv.Connect())
@@ -188,7 +188,7 @@ public sealed class AppendOnlyTests : IDisposable
             }
 
             stop.Cancel();
-            writer.Wait();
+            await writer;
             client.Ok($"SET sum {written}");
             Assert.Equal([1, 0], Numbers(client.Ok("WAITAOF 1 0 0")));
             kv.Signal("KILL");

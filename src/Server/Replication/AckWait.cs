@@ -49,5 +49,6 @@ internal sealed class AckWait(Session session, long replicas, bool withLocal) : 
         reply.WriteInteger(count);
     }
 
-    private static int Local(Session session) => session.Server.Aof.IsOn && session.Server.Aof.IsDurable(session) ? 1 : 0;
+    private static int Local(Session session) =>
+        session.Server.Aof.IsOn && session.Server.Aof.IsDurable(session) ? 1 : 0;
 }

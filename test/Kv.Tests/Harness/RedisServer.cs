@@ -23,7 +23,7 @@ public sealed class RedisServer : ServerProgram
         for (int attempt = 1; ; attempt++)
         {
             int port = FreePort();
-            // A folder of its own: a replica leaves the snapshot that it got there, and the next to start would load it.
+            // A folder of its own: a replica leaves the snapshot that it got there; the next to start would load it.
             string directory = Directory.CreateTempSubdirectory("kv-redis-").FullName;
             var server = new RedisServer(file, new IPEndPoint(IPAddress.Loopback, port), directory,
             [

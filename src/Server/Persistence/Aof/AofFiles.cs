@@ -19,7 +19,8 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     private readonly Lock _guard = new();
     private AofManifest _manifest = AofManifest.Empty;
 
-    /// <summary>Numbers that were given to files, whatever became of them: the manifest on the disk may name them.</summary>
+    /// <summary>Numbers that were given to files, whatever became of them: the manifest on the disk may name
+    /// them.</summary>
     private long _lastBase, _lastIncrement;
 
     public IAofDevice Device => device;

@@ -10,8 +10,8 @@ public sealed class AofKillTests : IDisposable
 {
     private const int Writers = 4;
 
-    /// <summary>What a kill may cost with everysec, milliseconds of answers: some in general; but the system lets a write
-    /// wait for a sync of its file, and that takes what it takes on a busy disk.</summary>
+    /// <summary>What a kill may cost with everysec, milliseconds of answers: some in general; but the system lets a
+    /// write wait for a sync of its file, and that takes what it takes on a busy disk.</summary>
     private const int LossMs = 1000;
 
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-kill-").FullName;

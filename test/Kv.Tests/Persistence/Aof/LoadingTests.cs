@@ -6,6 +6,7 @@ using Kv.Tests.Harness;
 namespace Kv.Tests.Persistence.Aof;
 
 /// <summary>While the start loads, clients are told so.</summary>
+[Collection(Alone.Name)]
 public sealed class LoadingTests : IDisposable
 {
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-loading-").FullName;
@@ -34,7 +35,8 @@ public sealed class LoadingTests : IDisposable
             mayLoad.Wait();
         };
         int port = ServerProgram.FreePort();
-        var parsed = KvInstance.OptionsOf(["--port", $"{port}", "--bind", "127.0.0.1", "--dir", _directory, .. options]);
+        var parsed = KvInstance.OptionsOf(
+            ["--port", $"{port}", "--bind", "127.0.0.1", "--dir", _directory, .. options]);
         parsed.LoadsAtStart = true;
         var starting = KvServer.StartAsync(parsed);
         try

@@ -579,6 +579,8 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("tracking-table-max-keys", Tracking.Follow);
         Tracking.Follow(Options);
         Options.OnChange("save", SaveSchedule.Follow);
+        Options.OnChange("appendonly", Aof.Follow);
+        Options.OnChange("appendfsync", Aof.FollowPolicy);
         Options.OnChange("maxclients", options =>
         {
             Descriptors.Report(Log, options.MaxClients);

@@ -15,7 +15,7 @@ internal static class AppendOptionRows
                 ("no", AppendFsync.No)),
             o => o.AppendFsync, (o, v) => o.AppendFsync = v)
         {
-            Summary = "when it is on the disk: before a reply leaves, within a second, or when the system likes",
+            Summary = "when it is on disk: before replies, in a second, as the system likes",
             Change = OptionChange.Live,
         },
         new Option<string>("appendfilename", KeptOptions.FileName("appendfilename", "filename"),

@@ -302,7 +302,7 @@ internal static class HonouredOptions
         new Option<long>("repl-ping-replica-period", new NumberType(1, int.MaxValue), o => o.ReplPingPeriodSeconds,
             (o, v) => o.ReplPingPeriodSeconds = (int)v)
         {
-            Summary = "seconds between PINGs to replicas, where nothing else is sent", Change = OptionChange.Live,
+            Summary = "seconds between PINGs to idle replicas", Change = OptionChange.Live,
             Aliases = ["repl-ping-slave-period"],
         },
         new Option<long>("busy-reply-threshold", Int64, o => o.BusyReplyThreshold, (o, v) => o.BusyReplyThreshold = v)

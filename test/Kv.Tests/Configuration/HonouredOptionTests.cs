@@ -17,6 +17,7 @@ public partial class HonouredOptionTests
     public void Every_honoured_option_is_read_by_the_part_that_it_is_for()
     {
         string rows = Repository.Read("src/Server/Configuration/HonouredOptions.cs")
+            + Repository.Read("src/Server/Configuration/AppendOptionRows.cs")
             + Repository.Read("src/Server/Configuration/TlsOptionRows.cs");
         string[] readers = [.. Repository.Files().Where(IsReader).Select(Repository.Read)];
         Assert.NotEmpty(readers);

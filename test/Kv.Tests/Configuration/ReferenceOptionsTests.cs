@@ -26,6 +26,7 @@ public class ReferenceOptionsTests
         "auth-timeout", "http-on-port", "metrics-port", "log-format",
         "worker-threads", "worker-spin-us", "transport", "index", "no-pubsub", "no-obj",
         "proto-max-args",
+        "aof-buffer-limit", "feed-buffer-limit",
         "subscription-limit", "multi-queue-limit", "watch-limit", "script-time-limit", "script-memory-limit",
         "script-cache-limit",
         "proto-inline-max-size", "max-key-bytes", "max-reply-bytes", "client-output-pause",
@@ -49,12 +50,13 @@ public class ReferenceOptionsTests
         ["cluster-link-sendbuf-limit"] = "the reference lets sizes overflow",
         ["loglevel"] = "the reference of that version has no 'nothing'",
         ["bind"] = "moves only through a handler", ["port"] = "moves only through a handler",
+        ["appendonly"] = "moves only through a handler",
         ["dir"] = "protected; the reference changes its directory",
         ["proc-title-template"] = "there is no title to set, so the template is not checked",
         ["requirepass"] = "would lock the test out",
         ["enable-debug-command"] = Harness,
         ["activedefrag"] = "the reference's allocator may not be able to",
-        ["repl-backlog-size"] = "the reference raises it to 16 KB; here nothing is allocated by it yet",
+        ["repl-backlog-size"] = "the reference raises it to 16 KB",
         ["bind-source-addr"] = "not checked, nothing binds to it",
     };
 

@@ -114,12 +114,28 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         lock (_guard) _releases = _releases.Add(release);
     }
 
+    /// <summary>Begins to write, or to end writing, as <c>appendonly</c> says now.</summary>
+    public string? Follow(ServerOptions options)
+    {
+        if (!options.LoadsAtStart) return options.AppendOnly ? "the server was started without files" : null;
+        BeginKeeper();
+        return null;
+    }
+
+    /// <summary>Holds replies, or lets them go, as <c>appendfsync</c> says now.</summary>
+    public string? FollowPolicy(ServerOptions options)
+    {
+        bool isAlways = options.AppendFsync == AppendFsync.Always && IsOn;
+        server.Feed.IsUrgent = isAlways;
+        Volatile.Write(ref _holdsReplies, isAlways && Volatile.Read(ref _writer) is { LeavesSyncs: false });
+        Release();
+        return null;
+    }
+
     /// <summary>Loads the data, and begins to write.</summary>
     /// <exception cref="IOException">What is on the disk cannot be loaded, or nothing can be written.</exception>
     public void Start()
     {
-        Options.OnChange("appendonly", Follow);
-        Options.OnChange("appendfsync", FollowPolicy);
         if (!Options.AppendOnly)
         {
             server.Snapshots.Load();
@@ -272,22 +288,6 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         Volatile.Write(ref _writer, writer);
         Volatile.Write(ref _isReady, true);
         FollowPolicy(Options);
-    }
-
-    private string? Follow(ServerOptions options)
-    {
-        if (!options.LoadsAtStart) return "the server was started without files";
-        BeginKeeper();
-        return null;
-    }
-
-    private string? FollowPolicy(ServerOptions options)
-    {
-        bool isAlways = options.AppendFsync == AppendFsync.Always && IsOn;
-        server.Feed.IsUrgent = isAlways;
-        Volatile.Write(ref _holdsReplies, isAlways && Volatile.Read(ref _writer) is { LeavesSyncs: false });
-        Release();
-        return null;
     }
 
     /// <summary>Lets go on who has waited for the disk.</summary>

@@ -16,8 +16,9 @@ public sealed class TransactionBugs
     /// <summary>Others that use none, with their subcommands. Who adds one says so here, or names its keys.</summary>
     private static readonly HashSet<string> WithoutKeys =
         ["ACL", "BGREWRITEAOF", "BGSAVE", "COMMAND", "CONFIG", "FAILOVER", "FUNCTION", "INFO", "KV.BIGKEYS",
-            "KV.HOTKEYS", "LATENCY", "LOLWUT", "LASTSAVE", "MEMORY", "MODULE", "MONITOR", "PFSELFTEST", "PSYNC", "REPLCONF", "REPLICAOF",
-            "ROLE", "SAVE", "SCRIPT", "SHUTDOWN", "SLAVEOF", "SLOWLOG", "SYNC", "TIME", "WAIT", "WAITAOF"];
+            "KV.HOTKEYS", "LATENCY", "LOLWUT", "LASTSAVE", "MEMORY", "MODULE", "MONITOR", "PFSELFTEST", "PSYNC",
+            "REPLCONF", "REPLICAOF", "ROLE", "SAVE", "SCRIPT", "SHUTDOWN", "SLAVEOF", "SLOWLOG", "SYNC", "TIME",
+            "WAIT", "WAITAOF"];
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Known_T01_the_connection_is_clean_after_EXEC_DISCARD_RESET_and_errors(string transport)

@@ -230,4 +230,5 @@ def main():
         port = run_cell(cell, args, port)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ overwritten. start: time until the first reply, from that snapshot, and from an 
 In append and always the server has one core and the load (blast.c) the other; snapshots and starts may use both.
 The limit of the disk comes first: a program that appends the same bytes and syncs. Needs what compare.py needs.
 """
-import argparse, os, re, shutil, statistics, subprocess, tempfile, threading, time
+import argparse, atexit, os, re, shutil, signal, socket, statistics, subprocess, tempfile, threading, time
 import compare
 from server import Client
 
@@ -25,20 +25,24 @@ def options(server, args, folder, append):
     if server == "redis":
         return ["redis-server", *common]
     return [args.garnet, "--index", "1g", "--no-pubsub", "--no-obj", "--checkpointdir", folder,
-            *([] if append == "no" else ["--aof", "--aof-commit-freq", "1000"])]
+            *([] if append == "no" else ["--aof", "--aof-commit-freq", "1000", "--device-type", "RandomAccess"])]
 
 
 class Running:
-    """A server in a folder of its own, until the block ends."""
-    port = 17600
+    """A server in a folder of its own, until the block or the program ends."""
+    all = []
 
     def __init__(self, name, args, append="no", cpus="0", folder=None):
-        Running.port += 1
-        self.name, self.port, self.owned = name, Running.port, folder is None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.name, self.owned = name, folder is None
         self.folder = folder or tempfile.mkdtemp(prefix="kv-durability-", dir=args.dir)
         self.begun = time.monotonic()
         self.process = subprocess.Popen(["taskset", "-c", cpus, *options(name, args, self.folder, append), "--port", str(self.port)],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder)
+        atexit.register(self.stop)
+        Running.all.append(self)
         while True:
             try:
                 with Client(self.port) as client:
@@ -55,10 +59,19 @@ class Running:
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+    def alone(self):
+        """Lets this one run, and no other: some use the processor without anything to do."""
+        for other in Running.all:
+            if other.process.poll() is None:
+                other.process.send_signal(signal.SIGCONT if other is self else signal.SIGSTOP)
+
+    def stop(self):
         self.process.kill()
         self.process.wait()
         if self.owned:
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def info(self, field):
         with Client(self.port) as client:
@@ -105,7 +118,7 @@ def rate(args, port, operation, depth, connections, keys=1_000_000, seconds=None
     text = compare.blast(args.tools, port, operation, depth, keys, seconds or args.seconds, connections, value)
     found = re.search(r": (\d+) ops/s.* p99.9=([\d.]+)us errors=(\d+)", text)
     if not found or int(found[3]):
-        raise SystemExit(f"{operation}: {text.strip()}")
+        raise SystemExit(f"{operation} on port {port}: {text.strip()}")
     return int(found[1]), float(found[2])
 
 
@@ -128,14 +141,16 @@ def append(args):
     for depth, connections in ((4096, 2), (16, 50)):
         servers = [(name, how) for name in args.servers for how in ("no", "everysec")]
         running = {f"{name} {how}": Running(name, args, how) for name, how in servers}
-        try:
-            for server in running.values():
-                rate(args, server.port, "SET", depth, connections, seconds=args.warm)
-            medians = in_turn(args, list(running), lambda name: rate(args, running[name].port, "SET", depth, connections)[0])
-            table(f"SET {depth} x {connections}, operations a second", medians, "kv everysec")
-        finally:
-            for server in running.values():
-                server.__exit__()
+        def sets(name, seconds=None):
+            running[name].alone()
+            return rate(args, running[name].port, "SET", depth, connections, seconds=seconds)[0]
+
+        for name in running:
+            sets(name, args.warm)
+        medians = in_turn(args, list(running), sets)
+        table(f"SET {depth} x {connections}, operations a second", medians, "kv everysec")
+        for server in running.values():
+            server.stop()
 
 
 def always(args):
@@ -145,13 +160,16 @@ def always(args):
     syncs = {name: [] for name in servers}
 
     def sets(name):
+        running[name].alone()
         before = flushes(args)
         ops = rate(args, running[name].port, "SET", 1, 50)[0]
         syncs[name].append((flushes(args) - before) / args.seconds)
         return ops
 
     def gets(name):
-        port = {"alone": plain, "beside SETs, no file": plain, "beside SETs, always": running["kv"]}[name].port
+        server = running["kv"] if name == "beside SETs, always" else plain
+        server.alone()
+        port = server.port
         writer = None
         if name != "alone":
             writer = threading.Thread(target=rate, args=(args, port, "SET", 1, 50), kwargs={"seconds": args.seconds + 1})
@@ -162,18 +180,17 @@ def always(args):
             writer.join()
         return ops
 
-    try:
-        for server in (*running.values(), plain):
-            rate(args, server.port, "SET", 1, 50, seconds=args.warm)
-            rate(args, server.port, "GET", 16, 8, seconds=args.warm)
-        table("SET 1 x 50, always, operations a second", in_turn(args, servers, sets), "kv")
-        for name in servers:
-            print(f"{name}: {statistics.median(syncs[name]):,.0f} flushes of the disk a second")
-        table("GET 16 x 8, operations a second", in_turn(args, ["alone", "beside SETs, no file", "beside SETs, always"], gets),
-              "beside SETs, always")
-    finally:
-        for server in (*running.values(), plain):
-            server.__exit__()
+    for server in (*running.values(), plain):
+        server.alone()
+        rate(args, server.port, "SET", 1, 50, seconds=args.warm)
+        rate(args, server.port, "GET", 16, 8, seconds=args.warm)
+    table("SET 1 x 50, always, operations a second", in_turn(args, servers, sets), "kv")
+    for name in servers:
+        print(f"{name}: {statistics.median(syncs[name]):,.0f} flushes of the disk a second")
+    table("GET 16 x 8, operations a second", in_turn(args, ["alone", "beside SETs, no file", "beside SETs, always"], gets),
+          "beside SETs, always")
+    for server in (*running.values(), plain):
+        server.stop()
 
 
 def save(server):

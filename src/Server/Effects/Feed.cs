@@ -30,6 +30,7 @@ internal sealed class Feed : IDisposable
     private readonly FeedBuffer _others;
     private readonly Lock _othersGuard = new();
     private readonly List<Action> _waiting = [];
+    private readonly HashSet<object> _urgent = [];
     private FeedBuffer?[] _bySlot = [];
     private Counters _counters;
     private long _queuedBytes;
@@ -117,10 +118,17 @@ internal sealed class Feed : IDisposable
     }
 
     /// <summary>Whether a sink wants each entry at once, rather than within some milliseconds.</summary>
-    public bool IsUrgent
+    public bool IsUrgent => _thread.IsUrgent;
+
+    /// <summary>Says whether somebody wants each entry at once.</summary>
+    public void SetUrgent(object who, bool isUrgent)
     {
-        get => _thread.IsUrgent;
-        set => _thread.IsUrgent = value;
+        lock (_guard)
+        {
+            if (isUrgent) _urgent.Add(who);
+            else _urgent.Remove(who);
+            _thread.IsUrgent = _urgent.Count != 0;
+        }
     }
 
     /// <summary>Gives a sink every entry after <see cref="Position"/>. In a pause.</summary>

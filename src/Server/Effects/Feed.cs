@@ -185,7 +185,8 @@ internal sealed class Feed : IDisposable
         }
     }
 
-    /// <summary>Adds an entry of a thread that has no session of its own to put it in. The key is locked.</summary>
+    /// <summary>Adds an entry of a thread that has no session of its own to put it in: what is changed is locked.
+    /// Several effects of one are whole.</summary>
     public void AddOther(EffectBytes effects)
     {
         lock (_othersGuard)
@@ -193,7 +194,7 @@ internal sealed class Feed : IDisposable
             long ticket = Draw();
             _others.Changes++;
             effects.Span.CopyTo(_others.Begin(effects.Span.Length));
-            _others.End(ticket, 0);
+            _others.End(ticket, effects.Count > 1 ? FeedBuffer.IsWhole : 0);
         }
 
         Wake();

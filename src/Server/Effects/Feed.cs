@@ -33,7 +33,7 @@ internal sealed class Feed : IDisposable
     private readonly HashSet<object> _urgent = [];
     private FeedBuffer?[] _bySlot = [];
     private Counters _counters;
-    private long _queuedBytes;
+    private long _queuedBytes, _spareBytes = FeedBuffer.ChunkBytes;
     private int _isOn, _countsOnly;
     private bool _hasWaiting;
 
@@ -92,7 +92,8 @@ internal sealed class Feed : IDisposable
     public long LimitBytes { get; set; } = 64 << 20;
 
     /// <summary>Whether writers have to wait for the sinks.</summary>
-    public bool IsFull => QueuedBytes > LimitBytes;
+    // Beyond what each buffer has of a chunk that may have been read already.
+    public bool IsFull => QueuedBytes > LimitBytes + Volatile.Read(ref _spareBytes);
 
     /// <summary>Has a parked session woken when writers need not wait any more. The caller asks once more
     /// afterwards.</summary>
@@ -180,6 +181,7 @@ internal sealed class Feed : IDisposable
             if (_bySlot[slot] is { } found) return found;
             var made = new FeedBuffer(this);
             _thread.Add(made);
+            Volatile.Write(ref _spareBytes, _spareBytes + FeedBuffer.ChunkBytes);
             Volatile.Write(ref _bySlot[slot], made);
             return made;
         }
@@ -217,7 +219,7 @@ internal sealed class Feed : IDisposable
     public void FreeChunk(byte[] chunk)
     {
         Interlocked.Add(ref _queuedBytes, -chunk.Length);
-        if (chunk.Length <= FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Enqueue(chunk);
+        if (chunk.Length == FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Enqueue(chunk);
     }
 
     public void Dispose() => _thread.Dispose();

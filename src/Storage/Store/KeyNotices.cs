@@ -86,8 +86,8 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
         if (number < 0) return;
         listener.Hear(note, number, held.Key);
         // Until the end of the turn: it may have changed several keys that it lets go of one by one.
-        if (Listener == null && !isTold && note is KeyNote.Changed or KeyNote.Added or KeyNote.Altered && listener.WantsState)
-            Arrivals.HasNotes = true;
+        if (Listener == null && !isTold && note is KeyNote.Changed or KeyNote.Added or KeyNote.Altered
+            && listener.WantsState) Arrivals.HasNotes = true;
     }
 
     /// <summary>Whether nobody but the store itself can say what the session does.</summary>

@@ -6,7 +6,8 @@ namespace Kv.Tests.Effects;
 public sealed class FunctionFeedTests
 {
     private static string Library(string name, int answer) =>
-        $"#!lua name={name}\nredis.register_function{{function_name='{name}_f', callback=function() return {answer} end, flags={{'no-writes'}}}}";
+        $"#!lua name={name}\nredis.register_function{{function_name='{name}_f', "
+        + $"callback=function() return {answer} end, flags={{'no-writes'}}}}";
 
     [Fact]
     public void What_is_loaded_deleted_flushed_and_restored_is_so_in_a_replica()

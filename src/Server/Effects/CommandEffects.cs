@@ -70,7 +70,12 @@ internal sealed class CommandEffects(Feed feed)
             _gone.Add(key);
             _gone.End();
         }
-        else if (note != KeyNote.FieldsExpired)
+        // The change that has just been noted is none of the command's: each field is told of by itself.
+        else if (note == KeyNote.FieldsExpired)
+        {
+            _changes--;
+        }
+        else
         {
             _changes++;
         }

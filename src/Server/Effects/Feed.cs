@@ -30,9 +30,10 @@ internal sealed class Feed : IDisposable
     private readonly FeedBuffer _others;
     private readonly Lock _othersGuard = new();
     private readonly List<Action> _waiting = [];
+    private readonly HashSet<object> _urgent = [];
     private FeedBuffer?[] _bySlot = [];
     private Counters _counters;
-    private long _queuedBytes;
+    private long _queuedBytes, _spareBytes = FeedBuffer.ChunkBytes;
     private int _isOn, _countsOnly;
     private bool _hasWaiting;
 
@@ -91,7 +92,8 @@ internal sealed class Feed : IDisposable
     public long LimitBytes { get; set; } = 64 << 20;
 
     /// <summary>Whether writers have to wait for the sinks.</summary>
-    public bool IsFull => QueuedBytes > LimitBytes;
+    // Beyond what each buffer has of a chunk that may have been read already.
+    public bool IsFull => QueuedBytes > LimitBytes + Volatile.Read(ref _spareBytes);
 
     /// <summary>Has a parked session woken when writers need not wait any more. The caller asks once more
     /// afterwards.</summary>
@@ -117,10 +119,17 @@ internal sealed class Feed : IDisposable
     }
 
     /// <summary>Whether a sink wants each entry at once, rather than within some milliseconds.</summary>
-    public bool IsUrgent
+    public bool IsUrgent => _thread.IsUrgent;
+
+    /// <summary>Says whether somebody wants each entry at once.</summary>
+    public void SetUrgent(object who, bool isUrgent)
     {
-        get => _thread.IsUrgent;
-        set => _thread.IsUrgent = value;
+        lock (_guard)
+        {
+            if (isUrgent) _urgent.Add(who);
+            else _urgent.Remove(who);
+            _thread.IsUrgent = _urgent.Count != 0;
+        }
     }
 
     /// <summary>Gives a sink every entry after <see cref="Position"/>. In a pause.</summary>
@@ -172,12 +181,14 @@ internal sealed class Feed : IDisposable
             if (_bySlot[slot] is { } found) return found;
             var made = new FeedBuffer(this);
             _thread.Add(made);
+            Volatile.Write(ref _spareBytes, _spareBytes + FeedBuffer.ChunkBytes);
             Volatile.Write(ref _bySlot[slot], made);
             return made;
         }
     }
 
-    /// <summary>Adds an entry of a thread that has no session of its own to put it in. The key is locked.</summary>
+    /// <summary>Adds an entry of a thread that has no session of its own to put it in: what is changed is locked.
+    /// Several effects of one are whole.</summary>
     public void AddOther(EffectBytes effects)
     {
         lock (_othersGuard)
@@ -185,7 +196,7 @@ internal sealed class Feed : IDisposable
             long ticket = Draw();
             _others.Changes++;
             effects.Span.CopyTo(_others.Begin(effects.Span.Length));
-            _others.End(ticket, 0);
+            _others.End(ticket, effects.Count > 1 ? FeedBuffer.IsWhole : 0);
         }
 
         Wake();
@@ -208,7 +219,7 @@ internal sealed class Feed : IDisposable
     public void FreeChunk(byte[] chunk)
     {
         Interlocked.Add(ref _queuedBytes, -chunk.Length);
-        if (chunk.Length <= FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Enqueue(chunk);
+        if (chunk.Length == FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Enqueue(chunk);
     }
 
     public void Dispose() => _thread.Dispose();

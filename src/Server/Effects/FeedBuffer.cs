@@ -73,7 +73,12 @@ internal sealed class FeedBuffer(Feed feed)
                 if (chunk.Read < Volatile.Read(ref chunk.Written))
                     return Unsafe.ReadUnaligned<long>(ref chunk.Bytes[chunk.Read]);
                 // Acquire: with the next one there, the end of this one is final; it may have come since the look.
-                if (Volatile.Read(ref chunk.Next) is not { } next) return 0;
+                if (Volatile.Read(ref chunk.Next) is not { } next)
+                {
+                    FreeIfFull(chunk);
+                    return 0;
+                }
+
                 if (chunk.Read < Volatile.Read(ref chunk.Written)) continue;
                 feed.FreeChunk(chunk.Bytes);
                 _read = chunk = next;
@@ -81,6 +86,16 @@ internal sealed class FeedBuffer(Feed feed)
 
             return 0;
         }
+    }
+
+    /// <summary>Lets go of a chunk that has been read to its end: nothing more can come in it, and a large entry would
+    /// else count until its session writes again, which may wait for just that.</summary>
+    // The writer looks at its length only, of which no room is left in either array.
+    private void FreeIfFull(Chunk chunk)
+    {
+        if (chunk.Bytes.Length == 0 || chunk.Read != chunk.Bytes.Length) return;
+        feed.FreeChunk(chunk.Bytes);
+        chunk.Bytes = [];
     }
 
     private Chunk? _read;
@@ -101,7 +116,8 @@ internal sealed class FeedBuffer(Feed feed)
 
     private sealed class Chunk(byte[] bytes)
     {
-        public readonly byte[] Bytes = bytes;
+        /// <summary>Empty once it was full, and read.</summary>
+        public byte[] Bytes = bytes;
         public Chunk? Next;
         public int Written;
 

@@ -218,6 +218,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (session.Steps != null) return false;
             counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
+            BeginPart(ref context, queued);     // the feed reads what was sent; the steps' own arguments are gone
             Events.EndCommand(context.Sent);
             if (!_reply.IsDone) Finish(ref context);
         }

@@ -30,17 +30,18 @@ internal sealed class SnapshotFile : IDisposable
     /// <summary>Where it is written to.</summary>
     public FileStream Stream { get; }
 
-    /// <summary>It is whole: makes it the snapshot, so that it is there after a power cut.</summary>
+    /// <summary>It is whole: makes it the snapshot.</summary>
+    /// <param name="lasts">Whether it is to be there after a power cut.</param>
     /// <exception cref="IOException">It may be, or not: what was there before is whole in any case.</exception>
-    public void Publish()
+    public void Publish(bool lasts = true)
     {
-        Fault.Point("rdb.sync");
-        Stream.Flush(flushToDisk: true);
+        if (lasts) Fault.Point("rdb.sync");
+        Stream.Flush(flushToDisk: lasts);
         Stream.Dispose();
         Fault.Point("rdb.rename");
         File.Move(_temporary, _path, overwrite: true);
         _isPublished = true;
-        FolderSync.Run(_folder);
+        if (lasts) FolderSync.Run(_folder);
     }
 
     /// <summary>Gives up what was not published.</summary>

@@ -78,7 +78,7 @@ internal sealed class SnapshotJob
                 using (var session = _server.Store.CreateSession())
                     _snapshot.Run(session);
                 _writer.End();
-                _file.Publish();
+                _file.Publish(lasts: Purpose != SnapshotPurpose.Replica);
             }
 
             return null;

@@ -196,18 +196,6 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         Cancel();
     }
 
-    /// <summary>Writes a snapshot for a replica to a file of its own, while all other clients stand still.</summary>
-    /// <exception cref="IOException">It is not whole.</exception>
-    public void WriteForReplica(StoreSession session, string path)
-    {
-        using var file = new FileStream(path, FileMode.Create, FileAccess.Write, FileShare.Read, 256 * 1024);
-        using var writer = new RdbFileWriter(server.Store, file, server.Options.RdbCompression,
-            server.Options.RdbChecksum);
-        SnapshotHead.Write(writer, server, SnapshotPurpose.Replica);
-        WriteKeys(writer, session);
-        file.Flush();
-    }
-
     private string? Save(StoreSession session)
     {
         long begin = Stopwatch.GetTimestamp(), changes = server.Counters.Writes(server.OwnCommands);

@@ -6,15 +6,26 @@ namespace Kv.Server.Replication;
 
 /// <summary>A client that follows this server: it gets a snapshot, then the stream.</summary>
 /// <remarks>Under the lock of <see cref="Replicas"/>, but for what says otherwise.</remarks>
-internal sealed class Replica(Session session)
+/// <param name="file">What it gets first; null: it goes on where it has been.</param>
+internal sealed class Replica(Session session, SyncFile? file = null)
 {
-    private bool _isCut;
+    private bool _isCut, _isWritten, _hasFailed;
+
+    /// <inheritdoc cref="SyncFile"/>
+    public SyncFile? File => file;
 
     public Session Session => session;
 
     /// <summary>Whether it is known from where on it gets the stream. From any thread.</summary>
     // Volatile: who sees it sees the offset.
     public bool IsCut => Volatile.Read(ref _isCut);
+
+    /// <summary>Whether its snapshot is whole. From any thread.</summary>
+    // Volatile: who sees it sees the file, and that it is cut or not.
+    public bool IsWritten => Volatile.Read(ref _isWritten);
+
+    /// <summary>Whether it gets no snapshot. From any thread.</summary>
+    public bool HasFailed => Volatile.Read(ref _hasFailed);
 
     /// <summary>Where in the stream its snapshot is: it gets what follows.</summary>
     public long Start { get; private set; }
@@ -39,6 +50,13 @@ internal sealed class Replica(Session session)
     {
         Start = Acknowledged = offset;
         Volatile.Write(ref _isCut, true);
+        session.Unpark();
+    }
+
+    /// <summary>Its snapshot is whole, or there will be none.</summary>
+    public void EndWriting(bool isWhole)
+    {
+        Volatile.Write(ref isWhole ? ref _isWritten : ref _hasFailed, true);
         session.Unpark();
     }
 

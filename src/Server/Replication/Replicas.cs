@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using Kv.Server.Effects;
+using Kv.Server.Persistence;
 using Kv.Server.Sessions;
+using Microsoft.Win32.SafeHandles;
 
 namespace Kv.Server.Replication;
 
@@ -20,8 +22,10 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private readonly List<Replica> _all = [];
     private readonly List<AckWait> _waits = [];
     private readonly Queue<byte[]> _pieces = new();
+    private readonly List<SyncFile> _writing = [];
     private Timer? _timer;
-    private long _first, _offset, _written, _emptySinceTickMs, _sentTickMs;
+    private SyncFile? _file;
+    private long _files, _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
     private bool _isAttached;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
@@ -52,30 +56,60 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard) return [.. _all.Select(describe)];
     }
 
-    /// <summary>Begins with a replica, while all others stand still: it gets all that follows.</summary>
-    public Replica BeginInPause(Session session)
+    /// <summary>Begins with a replica that has nothing yet: it gets a snapshot, which several may share.</summary>
+    public Replica Begin(Session session)
     {
-        var replica = new Replica(session) { AcknowledgedTickMs = server.TickMs };
         lock (_guard)
         {
+            if (_file is not { MayJoin: true }) _writing.Add(_file = new SyncFile(server, this, ++_files));
+            var replica = new Replica(session, _file) { AcknowledgedTickMs = server.TickMs };
+            session.Kind = ClientKind.Replica;
+            _all.Add(replica);
+            _file.Join(replica);
+            return replica;
+        }
+    }
+
+    /// <summary>A snapshot has its instant, all others stand still: its replicas get all that follows.</summary>
+    public void BeginInPause(SyncFile file, SnapshotJob job)
+    {
+        lock (_guard)
+        {
+            file.Use(job);
             if (!_isAttached)
             {
                 Volatile.Write(ref _isAttached, true);
                 server.Feed.Attach(this);
-                server.Feed.IsUrgent = true;
+                // What was written before is in the snapshot of each replica.
+                (_written, _writtenTicket) = (_offset, server.Feed.Position);
+                foreach (var wait in _waits)
+                    if (wait.Ticket <= _writtenTicket) wait.Offset ??= _written;
+                server.Feed.SetUrgent(this, true);
                 long periodMs = 1000;
                 _timer = new Timer(_ => Tick(), null, periodMs, periodMs);
             }
-
-            _all.Add(replica);
         }
 
         server.Feed.CutAt(server.Feed.Position, () =>
         {
-            lock (_guard) replica.Cut(_offset);
+            lock (_guard) file.Cut(_offset);
         });
-        session.Kind = ClientKind.Replica;
-        return replica;
+    }
+
+    /// <summary>Whether anybody waits for a snapshot.</summary>
+    public bool Want(SyncFile file)
+    {
+        lock (_guard) return file.MayJoin;
+    }
+
+    /// <summary>A snapshot is whole, or there will be none (<paramref name="content"/> is null).</summary>
+    public void End(SyncFile file, SafeFileHandle? content)
+    {
+        lock (_guard)
+        {
+            _writing.Remove(file);
+            file.Close(content);
+        }
     }
 
     /// <summary>Goes on where a replica that comes back has stopped.</summary>
@@ -101,6 +135,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
         lock (_guard)
         {
+            replica.File?.Leave(replica);
             if (!_all.Contains(replica)) return;
             if (replica.Start < _first) replica.Session.Kill();      // it took too long
             else PushFromLatched(replica);
@@ -125,7 +160,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             _waits.Add(wait);
-            if (wait.Ticket > server.Feed.Given) return;
+            if (wait.Ticket > _writtenTicket) return;
             wait.Offset = _written;
             EndWaitsLatched();
             if (_waits.Contains(wait) && _all.Count > 0) AppendLatched(AskAcks);
@@ -135,7 +170,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>How many replicas have all that was written so far, or what a wait is for.</summary>
     public int CountNow(AckWait wait)
     {
-        lock (_guard) return wait.Ticket <= server.Feed.Given ? CountLatched(_written) : 0;
+        lock (_guard) return wait.Ticket <= _writtenTicket ? CountLatched(_written) : 0;
     }
 
     /// <summary>How many replicas have what a wait is for.</summary>
@@ -155,7 +190,9 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
         lock (_guard)
         {
-            _all.RemoveAll(one => one.Session == session);
+            if (_all.Find(one => one.Session == session) is not { } replica) return;
+            _all.Remove(replica);
+            replica.File?.Leave(replica);
             if (_all.Count == 0) _emptySinceTickMs = server.TickMs;
         }
     }
@@ -166,7 +203,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             AppendLatched(entries);
-            _written = _offset;
+            (_written, _writtenTicket) = (_offset, lastTicket);
             bool asks = false;
             foreach (var wait in _waits)
             {
@@ -184,7 +221,13 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
     }
 
-    public void Dispose() => _timer?.Dispose();
+    public void Dispose()
+    {
+        _timer?.Dispose();
+        SyncFile[] writing;
+        lock (_guard) writing = [.. _writing];
+        foreach (var file in writing) file.Join();
+    }
 
     private int CountLatched(long offset)
     {
@@ -235,10 +278,13 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         long most = server.Options.ReplBacklogSize;
         long syncMost = Math.Max(most, server.Options.ClientOutputBufferLimit.Replica.HardBytes is > 0 and var hard
             ? hard : long.MaxValue);
-        bool areSyncing = _all.Exists(replica => !replica.IsOnline);
+        bool areSyncing = _all.Exists(replica => replica is { IsCut: true, IsOnline: false });
         // Ends: with the pieces.
         while (_pieces.Count > 1 && _offset - _first - _pieces.Peek().Length >= (areSyncing ? syncMost : most))
             Volatile.Write(ref _first, _first + _pieces.Dequeue().Length);
+        if (!areSyncing) return;
+        foreach (var replica in _all)
+            if (replica is { IsCut: true, IsOnline: false } && replica.Start < _first) replica.Session.Kill();
     }
 
     /// <summary>Once a second: shows replicas of a server that nothing is written to that it is there.</summary>
@@ -269,7 +315,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
                 if (_all.Count != 0) return;
                 Volatile.Write(ref _isAttached, false);
                 server.Feed.Detach(this);
-                server.Feed.IsUrgent = false;
+                server.Feed.SetUrgent(this, false);
                 _timer!.Dispose();
                 _pieces.Clear();
                 Volatile.Write(ref _first, _offset);

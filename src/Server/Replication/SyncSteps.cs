@@ -5,17 +5,19 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Replication;
 
-/// <summary>PSYNC and SYNC: sends a snapshot, piece by piece as the replica reads it; the stream follows.</summary>
-/// <param name="path">Of the snapshot, which is deleted at the end.</param>
-/// <param name="withHead">Whether the replica wants to know where in the stream the snapshot is.</param>
-internal sealed class SyncSteps(Replicas replicas, Replica replica, string path, bool withHead) : ICommandSteps,
-    IDisposable
-{
-    private const int PieceBytes = 64 * 1024;
+//   PSYNC    +FULLRESYNC id offset     as soon as the snapshot has its instant
+//            \n                        each second, while it is being written: else the replica would give up
+//            $length and the bytes     piece by piece, as the replica reads them; then the stream
 
-    private FileStream? _file = new(path, FileMode.Open, FileAccess.Read, FileShare.Read, bufferSize: 0);
-    private byte[]? _piece = new byte[PieceBytes];
-    private bool _hasBegun;
+/// <summary>PSYNC and SYNC: waits for a snapshot, and sends it.</summary>
+/// <param name="withHead">Whether the replica wants to know where in the stream the snapshot is.</param>
+internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHead) : ICommandSteps
+{
+    private const int PieceBytes = 64 * 1024, SignOfLifeMs = 1000;
+
+    private byte[]? _piece;
+    private long _at, _length, _signTickMs = replica.Session.Server.TickMs;
+    private bool _hasHead;
 
     /// <inheritdoc/>
     public bool Holds => false;
@@ -26,44 +28,68 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, string path,
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
-        if (!IsCut(context.Session)) return false;
-        if (!_hasBegun) Begin(ref context);
-        int length = _file!.Read(_piece!);
-        bool isLast = _file.Position == _file.Length || length == 0;
+        if (!IsReady(context.Session))
+        {
+            WriteWaiting(ref context);
+            return false;
+        }
+
+        if (replica.HasFailed)
+        {
+            context.Session.Kill();     // it tries again, by another connection
+            context.Fail("ERR a snapshot could not be written"u8);
+            return true;
+        }
+
+        var file = replica.File!.File;
+        if (_piece == null) Begin(ref context, RandomAccess.GetLength(file));
+        int length = RandomAccess.Read(file, _piece.AsSpan(0, (int)Math.Min(_length - _at, PieceBytes)), _at);
+        if (length == 0) throw new EndOfStreamException("The snapshot for a replica is shorter than it was");
+        _at += length;
+        bool isLast = _at == _length;
         context.Reply.WriteRaw(_piece.AsSpan(0, length), isLast ? 1 : 0);
-        if (!isLast) return false;
-        replicas.GoOnline(replica);
-        Dispose();
-        return true;
+        if (isLast) replicas.GoOnline(replica);
+        return isLast;
     }
 
-    public void Dispose()
+    /// <summary>Whether the snapshot is whole and kv-feed has come to its place, or there is none; else the session
+    /// waits for that.</summary>
+    private bool IsReady(Session session)
     {
-        _file?.Dispose();
-        if (_file != null) File.Delete(path);
-        _file = null;
-        _piece = null;
-    }
-
-    /// <summary>Whether kv-feed has come to the snapshot's place; waits for it otherwise.</summary>
-    private bool IsCut(Session session)
-    {
-        if (replica.IsCut) return true;
-        // Parked first, then looked again: it is cut before the session is woken.
-        session.Park(long.MaxValue);
+        if (IsKnown) return true;
+        // Parked first, then looked again: what is waited for is noted before the session is woken.
+        session.Park(session.Server.TickMs + SignOfLifeMs);
         Interlocked.MemoryBarrier();
-        if (!replica.IsCut) return false;
+        if (!IsKnown) return false;
         session.EndPark();
         return true;
     }
 
-    private void Begin(ref CommandContext context)
+    private bool IsKnown => replica.HasFailed || (replica.IsWritten && replica.IsCut);
+
+    private void WriteWaiting(ref CommandContext context)
     {
-        _hasBegun = true;
+        long now = context.Server.TickMs;
+        if (replica.IsCut && !_hasHead) WriteHead(ref context);
+        else if (now - _signTickMs >= SignOfLifeMs) context.Reply.WriteRaw("\n"u8, 0);
+        else return;
+        _signTickMs = now;
+    }
+
+    private void Begin(ref CommandContext context, long length)
+    {
+        if (!_hasHead) WriteHead(ref context);
+        _length = length;
+        _piece = new byte[PieceBytes];
+        context.Reply.WriteRaw(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture,
+            $"${length}\r\n")), 0);
+    }
+
+    private void WriteHead(ref CommandContext context)
+    {
+        _hasHead = true;
         if (withHead)
             context.Reply.WriteRaw(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture,
                 $"+FULLRESYNC {context.Server.RunId} {replica.Start}\r\n")), 0);
-        context.Reply.WriteRaw(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture,
-            $"${_file!.Length}\r\n")), 0);
     }
 }

@@ -49,7 +49,9 @@ internal sealed class FunctionLibraries(CommandTable commands,
         {
             if (!replaces) CheckIsNew(name);
             Publish([.. _now.Libraries.Where(other => other.Name != name), library]);
-            Say(library);
+            var effects = new EffectBytes();
+            AddLoad(effects, library);
+            Say(effects);
         }
 
         return name;
@@ -89,8 +91,10 @@ internal sealed class FunctionLibraries(CommandTable commands,
             if (policy == LibraryPolicy.Append && stay.FirstOrDefault(IsNamedAnew) is { } twice)
                 throw new ScriptRefusedException($"ERR Library {twice.Name} already exists");
             Publish([.. stay.Where(library => !IsNamedAnew(library)), .. libraries]);
-            if (policy == LibraryPolicy.Flush) Say("FLUSH"u8.ToArray());
-            foreach (var library in libraries) Say(library);
+            var effects = new EffectBytes();
+            if (policy == LibraryPolicy.Flush) Add(effects, "FLUSH"u8.ToArray());
+            foreach (var library in libraries) AddLoad(effects, library);
+            Say(effects);
         }
     }
 
@@ -115,18 +119,28 @@ internal sealed class FunctionLibraries(CommandTable commands,
         }
     }
 
-    // REPLACE, and after it is there: a snapshot may have it, too.
-    private void Say(FunctionLibrary library) => Say("LOAD"u8.ToArray(), "REPLACE"u8.ToArray(), library.Code);
-
     private void Say(params ReadOnlySpan<byte[]> words)
     {
-        if (Feed is not { IsOn: true } feed) return;
         var effects = new EffectBytes();
+        Add(effects, words);
+        Say(effects);
+    }
+
+    private void Say(EffectBytes effects)
+    {
+        if (!effects.IsEmpty && Feed is { IsOn: true } feed) feed.AddOther(effects);
+    }
+
+    // REPLACE, and after it is there: a snapshot may have it, too.
+    private static void AddLoad(EffectBytes effects, FunctionLibrary library) =>
+        Add(effects, "LOAD"u8.ToArray(), "REPLACE"u8.ToArray(), library.Code);
+
+    private static void Add(EffectBytes effects, params ReadOnlySpan<byte[]> words)
+    {
         effects.Begin(EffectBytes.NoDatabase, 1 + words.Length);
         effects.Add("FUNCTION"u8);
         foreach (byte[] word in words) effects.Add(word);
         effects.End();
-        feed.AddOther(effects);
     }
 
     private bool Has(string name) => _now.Libraries.Any(library => library.Name == name);

@@ -106,6 +106,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
 
         fields.Next(at, out _, out _, out long expiryMs);
         bool expired = FieldExpiry.IsPast(expiryMs, _value.NowMs);
+        if (expired) ExpiredFields.Tell(_value, field);
         fields = fields.ReplaceValue(at, value);
         if (expiryMs == FieldExpiry.None || (keepExpiry && !expired)) return false;
         fields.SetExpiry(at, FieldExpiry.None);
@@ -127,6 +128,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         long expiryMs = table.Replace(place, field, value, keepExpiry, _value.NowMs);
         if (expiryMs == FieldExpiry.None) return false;
         bool expired = FieldExpiry.IsPast(expiryMs, _value.NowMs);
+        if (expired) ExpiredFields.Tell(_value, field);
         _value.NoteFieldExpiry(had: true, expired ? 1 : 0);
         return expired;
     }
@@ -242,6 +244,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
         Debug.Assert(place.Packed != null || place.Item != null, "the field is there");
         _value.BeginChange();
         if (FieldExpiry.IsPast(place.ExpiryMs, _value.NowMs)) _value.Tell(KeyNote.FieldsExpired);
+        if (expired) ExpiredFields.Tell(_value, field);
         bool had = place.ExpiryMs != FieldExpiry.None;
         if (place.Packed != null) Packed.Remove(place.Packed);
         else Table.Remove(place.Item, Table.Members.HashOf(field));

@@ -24,12 +24,13 @@ internal readonly ref struct ExpiredFields(HeldValue value)
         if (_value.Kind == ValueKind.PackedHash)
         {
             _value.BeginChange(ChangeCause.Time);       // what a run says is exact: there is one
-            removed = new PackedFields(_value.Run).RemoveExpired(_value.NowMs);
+            removed = new PackedFields(_value.Run).RemoveExpired(_value.NowMs, new Told(_value));
         }
         else
         {
             _value.KeepForSnapshot();
-            removed = new FieldTable(_value.Region, in _value.Hash).RemoveExpired(_value.NowMs, bucketsMax, out more);
+            removed = new FieldTable(_value.Region, in _value.Hash).RemoveExpired(_value.NowMs, bucketsMax,
+                new Told(_value), out more);
             if (removed != 0) _value.BeginChange(ChangeCause.Time);     // nobody reads a region without the lock
         }
 
@@ -42,4 +43,15 @@ internal readonly ref struct ExpiredFields(HeldValue value)
     private bool IsEmpty => _value.Kind == ValueKind.PackedHash
         ? new PackedFields(_value.Run).Count == 0
         : new FieldTable(_value.Region, in _value.Hash).Members.Count == 0;
+
+    /// <summary>Tells those who listen of a field that is about to go because its time has passed.</summary>
+    public static void Tell(HeldValue value, ReadOnlySpan<byte> field) =>
+        value.Tell(new KeyDetail(KeyDetailKind.FieldExpired) { Member = field });
+
+    private readonly ref struct Told(HeldValue value) : IFieldVisit
+    {
+        private readonly HeldValue _value = value;
+
+        public void Visit(ReadOnlySpan<byte> field) => Tell(_value, field);
+    }
 }

@@ -58,7 +58,7 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
     public void NoteChange(in HeldRecord held, ChangeCause cause)
     {
         CountChange(held, cause);
-        Tell(KeyNote.Changed, held);
+        Tell(KeyNote.Changed, held, isTold: cause == ChangeCause.Time);
     }
 
     /// <summary>Tells everybody that the string of a key is about to be overwritten where it is. The key is let go of
@@ -77,16 +77,17 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
 
     /// <summary>Tells those who listen what has happened to a held key. Where its database has been dropped it has no
     /// number any more, and nobody is told.</summary>
+    /// <param name="isTold">Whether details say all of it: nobody needs the value that the key has then.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    public void Tell(KeyNote note, in HeldRecord held)
+    public void Tell(KeyNote note, in HeldRecord held, bool isTold = false)
     {
         if (ListenerTo(ClassOf(note)) is not { } listener) return;
         int number = Array.IndexOf(store.Table, held.Database);
         if (number < 0) return;
         listener.Hear(note, number, held.Key);
         // Until the end of the turn: it may have changed several keys that it lets go of one by one.
-        if (Listener == null && note is KeyNote.Changed or KeyNote.Added or KeyNote.Altered && listener.WantsState)
-            Arrivals.HasNotes = true;
+        if (Listener == null && !isTold && note is KeyNote.Changed or KeyNote.Added or KeyNote.Altered
+            && listener.WantsState) Arrivals.HasNotes = true;
     }
 
     /// <summary>Whether nobody but the store itself can say what the session does.</summary>

@@ -133,9 +133,11 @@ internal readonly unsafe ref struct FieldTable
 
     /// <summary>Removes what has expired in some buckets, going on where the last call ended.</summary>
     /// <param name="bucketsMax">At most this many buckets are looked at.</param>
+    /// <param name="visit">Is shown each before it goes.</param>
     /// <param name="more">Whether the pass is not done: until it is, the earliest expiry stays as it was.</param>
     /// <returns>How many were removed.</returns>
-    public long RemoveExpired(long nowMs, long bucketsMax, out bool more)
+    public long RemoveExpired<TVisit>(long nowMs, long bucketsMax, in TVisit visit, out bool more)
+        where TVisit : struct, IFieldVisit, allows ref struct
     {
         Debug.Assert(bucketsMax > 0, "each call looks at a bucket");
         if (Cursor == 0) EarliestSoFar = FieldExpiry.Never;
@@ -146,19 +148,20 @@ internal readonly unsafe ref struct FieldTable
         // it.
         do
         {
-            var visit = new FindExpired(nowMs, found);
-            ulong next = Members.Scan(Cursor, ref visit);
-            for (int i = 0; i < visit.Count; i++)
+            var expired = new FindExpired(nowMs, found);
+            ulong next = Members.Scan(Cursor, ref expired);
+            for (int i = 0; i < expired.Count; i++)
             {
                 var field = MemberItem.MemberOf(found[i]);
+                visit.Visit(field);
                 ulong hash = Members.HashOf(field);
                 Remove(Members.Find(field, hash), hash);
             }
 
-            removed += visit.Count;
-            if (visit.EarliestMs < EarliestSoFar) EarliestSoFar = visit.EarliestMs;
-            ended = !visit.IsFull && next == 0;
-            if (visit.IsFull) continue;
+            removed += expired.Count;
+            if (expired.EarliestMs < EarliestSoFar) EarliestSoFar = expired.EarliestMs;
+            ended = !expired.IsFull && next == 0;
+            if (expired.IsFull) continue;
             Cursor = next;
             bucketsMax--;
         }

@@ -146,8 +146,10 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     }
 
     /// <summary>Takes out every field whose time has come.</summary>
+    /// <param name="visit">Is shown each before it goes.</param>
     /// <returns>How many.</returns>
-    public int RemoveExpired(long nowMs)
+    public int RemoveExpired<TVisit>(long nowMs, in TVisit visit)
+        where TVisit : struct, IFieldVisit, allows ref struct
     {
         var fields = this;
         int removed = 0;
@@ -155,7 +157,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
         // Ends: each round goes on by a field, or takes one out.
         while (true)
         {
-            byte* behind = fields.Next(at, out _, out _, out long expiryMs);
+            byte* behind = fields.Next(at, out var field, out _, out long expiryMs);
             if (behind == null) break;
             if (!FieldExpiry.IsPast(expiryMs, nowMs))
             {
@@ -163,6 +165,7 @@ internal readonly unsafe struct PackedFields(PackedRun run)
                 continue;
             }
 
+            visit.Visit(field);
             fields = new PackedFields(fields._run.Splice(at, (int)(behind - at), 0, -2));
             removed++;
         }

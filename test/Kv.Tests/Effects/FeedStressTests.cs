@@ -60,7 +60,8 @@ public class FeedStressTests(ITestOutputHelper output)
         FeedState.AssertFollows(kv, replica, Seed.Hint);
     }
 
-    private static void Work(KvInstance kv, Random random)
+    /// <summary>What one client does.</summary>
+    internal static void Work(KvInstance kv, Random random, bool flushes = true)
     {
         using var client = kv.Connect(2, timeoutMs: 120_000);
         for (int batch = 0; batch < Batches; batch++)
@@ -69,19 +70,19 @@ public class FeedStressTests(ITestOutputHelper output)
             bool isExec = random.Next(4) == 0;
             if (isExec) lines.Add("MULTI");
             int count = isExec ? random.Next(1, 6) : CommandsInBatch;
-            for (int i = 0; i < count; i++) lines.Add(Line(random));
+            for (int i = 0; i < count; i++) lines.Add(Line(random, flushes));
             if (isExec) lines.Add("EXEC");
             client.Send(lines.SelectMany(RespText.Encode).ToArray());
             foreach (string _ in lines) client.Read();
         }
     }
 
-    private static string Line(Random random)
+    private static string Line(Random random, bool flushes)
     {
         if (random.Next(40) == 0) return $"XGROUP CREATE x{random.Next(3)} g 0 MKSTREAM";
         string line = Lines[random.Next(Lines.Length)];
         // Else nothing would grow.
-        if (line is "FLUSHDB" or "SWAPDB 0 1" && random.Next(30) != 0) line = Lines[0];
+        if (line is "FLUSHDB" or "SWAPDB 0 1" && (!flushes || random.Next(30) != 0)) line = Lines[0];
         return string.Format(System.Globalization.CultureInfo.InvariantCulture, line, random.Next(3),
             random.Next(100_000), random.Next(1, 9), random.Next(3));
     }

@@ -200,6 +200,8 @@ internal static class DebugCommands
     private static void LoadAof(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply) || !OtherClients.TryStop(ref context)) return;
+        // What a transaction has done so far is to be in the file: the feed would stand still at its ticket.
+        context.Events.Effects.Close(context.Session);
         string? error;
         try
         {

@@ -2,7 +2,6 @@ using System.Text;
 using Kv.Server.Execution;
 using Kv.Server.Replication;
 using Kv.Server.Sessions;
-using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Families;
 
@@ -89,31 +88,11 @@ internal static class ReplicationCommands
         return true;
     }
 
-    /// <summary>Writes a snapshot for a replica while all others stand still, and leaves the sending to
-    /// steps.</summary>
+    /// <summary>Leaves all to steps: a snapshot is written beside clients.</summary>
     private static void BeginSync(ref CommandContext context, bool withHead)
     {
-        var server = context.Server;
-        string path = Path.Combine(Path.GetFullPath(server.Options.Dir),
-            $"temp-replica-{Environment.ProcessId}-{context.Session.Id}.rdb");
-        if (!OtherClients.TryStop(ref context)) return;
-        try
-        {
-            server.Snapshots.WriteForReplica(context.Store, path);
-            var replica = server.Replicas.BeginInPause(context.Session);
-            context.Continue(new SyncSteps(server.Replicas, replica, path, withHead));
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            server.Data.LogError("No snapshot for a replica: {Message}", exception.Message);
-            File.Delete(path);
-            context.Fail("ERR a snapshot could not be written"u8);
-        }
-        finally
-        {
-            OtherClients.LetGoOn(ref context);
-            context.Store.Select(context.Session.Database);
-        }
+        var replicas = context.Server.Replicas;
+        context.Continue(new SyncSteps(replicas, replicas.Begin(context.Session), withHead));
     }
 
     private static void ReplConf(ref CommandContext context)

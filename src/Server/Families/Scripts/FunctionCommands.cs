@@ -104,7 +104,17 @@ internal static class FunctionCommands
         // Also of a short text nobody knows how long it runs.
         Read(ref context, place, (text, limits) => functions.Add(text, replaces, limits),
             static (ref CommandContext context, string name) =>
-                context.Reply.WriteBulk(Encoding.Latin1.GetBytes(name)));
+            {
+                NoteTicket(ref context);
+                context.Reply.WriteBulk(Encoding.Latin1.GetBytes(name));
+            });
+    }
+
+    /// <summary>Has the client's WAIT, and its replies where they wait for the disk, wait for what was said of the
+    /// libraries: that is in the feed by now, whoever has put it there.</summary>
+    private static void NoteTicket(ref CommandContext context)
+    {
+        if (context.IsFed) context.Session.LastTicket = context.Server.Feed.Position;
     }
 
     /// <summary>Reads a text, or several, on another thread; in EXEC, which has stopped all others, at once.</summary>
@@ -134,6 +144,7 @@ internal static class FunctionCommands
         string name = Encoding.Latin1.GetString(context.Args.NextBytes());
         if (context.Server.Scripts.Functions.Remove(name)) context.Reply.WriteOk();
         else context.Fail(ScriptErrors.NoLibrary);
+        NoteTicket(ref context);
     }
 
     private static void Dump(ref CommandContext context)
@@ -165,6 +176,7 @@ internal static class FunctionCommands
         Read(ref context, place, (payload, limits) => Restore(server, payload, policy, limits),
             static (ref CommandContext context, byte[] refusal) =>
             {
+                NoteTicket(ref context);
                 if (refusal.Length == 0) context.Reply.WriteOk();
                 else context.Fail(refusal);
             });
@@ -197,6 +209,7 @@ internal static class FunctionCommands
         }
 
         context.Server.Scripts.Functions.Clear();
+        NoteTicket(ref context);
         context.Reply.WriteOk();
     }
 

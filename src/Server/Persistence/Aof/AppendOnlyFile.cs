@@ -126,7 +126,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     public string? FollowPolicy(ServerOptions options)
     {
         bool isAlways = options.AppendFsync == AppendFsync.Always && IsOn;
-        server.Feed.IsUrgent = isAlways;
+        server.Feed.SetUrgent(this, isAlways);
         Volatile.Write(ref _holdsReplies, isAlways && Volatile.Read(ref _writer) is { LeavesSyncs: false });
         Release();
         return null;

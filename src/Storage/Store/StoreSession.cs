@@ -555,6 +555,9 @@ public sealed unsafe class StoreSession : IDisposable
         throw new KeyInUseException();
     }
 
+    /// <summary>Whether a snapshot is made that may have yet to keep something.</summary>
+    internal bool MayHaveToAwait => _watches.KeepsValues;
+
     /// <summary>Whether a snapshot has yet to keep a large collection, and does so now. Asked by the owner of its
     /// record.</summary>
     internal bool TryAwaitKept(Database database, byte* record, ulong word, ulong hash) =>
@@ -567,7 +570,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <inheritdoc cref="TryAwaitKept(in Storage.Key)"/>
     internal bool TryAwaitKept(KeyList keys)
     {
-        if (!_watches.IsAny || !_watches.KeepsValues || Transaction != null) return false;
+        if (!_watches.KeepsValues || Transaction != null) return false;
         bool isAwaited = false;
         Database?[] table = Table;
         foreach (ref KeyList.Entry item in keys.Items)

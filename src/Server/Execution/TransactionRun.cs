@@ -64,7 +64,12 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             }
 
             // A snapshot has yet to keep some of them: that comes first, and no key is held meanwhile.
-            if (context.Store.TryAwaitKept(context.Store.Keys)) return done = false;
+            if (context.Store.TryAwaitKept(context.Store.Keys))
+            {
+                context.AwaitSnapshot();
+                return done = false;
+            }
+
             transaction.Watches.AddTo(context.Store.Keys);
             if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
             else RunAll(ref context, transaction, mayLeave: true);

@@ -206,13 +206,19 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _awaiting = context.Args.Keep(context.Server.Store);
         (_firstKey, _keyCount) = (first, keys);
         context.Continue(this);
+        context.AwaitSnapshot();
     }
 
     private unsafe void BeginAwaited(ref CommandContext context)
     {
         var command = _awaiting!;
         context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, context.Session.Blocks);
-        if (context.Store.TryAwaitKept(context.ListKeys(_firstKey, _keyCount))) return;
+        if (context.Store.TryAwaitKept(context.ListKeys(_firstKey, _keyCount)))
+        {
+            context.AwaitSnapshot();
+            return;
+        }
+
         _awaiting = null;
         try
         {

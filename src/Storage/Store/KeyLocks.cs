@@ -69,7 +69,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         {
             var status = LockAll(keys, table, count);
             if (status == StoreStatus.Ok && changes.IsHeard && session.MayComeAgain && TryAwaitKept())
-                throw new KeyInUseException();
+                throw new KeyInUseException(isOfOthers: true);
             done = status == StoreStatus.Ok;
             return status;
         }

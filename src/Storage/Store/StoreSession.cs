@@ -552,7 +552,7 @@ public sealed unsafe class StoreSession : IDisposable
     {
         if (!MayComeAgain || !TryAwaitKept(_selected.Database!, record, word, hash)) return;
         Record.WriteWord(record, word);     // as it was: readers have nothing to notice
-        throw new KeyInUseException();
+        throw new KeyInUseException(isOfOthers: true);
     }
 
     /// <summary>Whether a snapshot is made that may have yet to keep something.</summary>

@@ -6,7 +6,7 @@ namespace Kv.Tests.Persistence;
 /// clients go on meanwhile.</summary>
 public sealed class LargeSnapshotTests : IDisposable
 {
-    private const int Elements = 1_000_000, PerCommand = 1000;
+    private const int Elements = 200_000, PerCommand = 1000;
 
     /// <summary>Types, with commands that change a large collection of that type at each call.</summary>
     private static readonly (string Key, string Type, string[] Changes)[] Large =

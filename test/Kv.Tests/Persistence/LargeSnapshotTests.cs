@@ -90,7 +90,8 @@ public sealed class LargeSnapshotTests : IDisposable
             string digest = client.Ok("DEBUG DIGEST").String;
             if (change == "EXEC")
             {
-                foreach (string part in (string[])["MULTI", "SADD key new", "SREM key m1", "SCARD key"]) client.Ok(part);
+                foreach (string part in (string[])["MULTI", "SADD key new", "SREM key m1", "SCARD key"])
+                    client.Ok(part);
             }
 
             other.Ok("BGSAVE");

@@ -110,8 +110,8 @@ internal sealed unsafe class StoreSnapshot : IDisposable
         Keep(part, slot, hash, record, word);
     }
 
-    /// <summary>Whether a large collection, about to be changed, has yet to be kept: then it will be, ahead of its turn,
-    /// and who can wait for it should let go of its key. Asked by the owner of its record.</summary>
+    /// <summary>Whether a large collection, about to be changed, has yet to be kept: then it will be, ahead of its
+    /// turn, and who can wait for it should let go of its key. Asked by the owner of its record.</summary>
     public bool TryAwait(Database database, ulong hash, byte* record, ulong word)
     {
         if (!LargeKeys.Has(record, word) || Failure != null || PartOf(database) is not { } part || part.HasPassed(hash)

@@ -83,6 +83,7 @@ internal sealed unsafe class LargeKeys(StoreSnapshot snapshot, ISnapshotSink sin
                 isDone = TryKeepSome(key, session);
                 session.GoOffline();
                 sink.MoveSome();
+                Thread.Yield();     // as in the walk
             }
 
             Volatile.Write(ref _current, null);

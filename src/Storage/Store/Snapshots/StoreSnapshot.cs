@@ -93,6 +93,8 @@ internal sealed unsafe class StoreSnapshot : IDisposable
             _large.KeepAll(session);
             if (Failure != null) return false;
             if (cursor != 0) part.Pass(cursor);
+            // Where a worker waits for this processor it is not to wait for more than a turn.
+            Thread.Yield();
         }
         while (cursor != 0);
 

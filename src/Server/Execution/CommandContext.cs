@@ -235,4 +235,11 @@ internal ref struct CommandContext
         if (!InTransaction) Session.Park(Server.TickMs + milliseconds);
         Session.Steps = then;
     }
+
+    /// <summary>Lets the session wait for a moment, then go on with its steps: a snapshot comes first, which has a
+    /// thread of its own.</summary>
+    public readonly void AwaitSnapshot()
+    {
+        if (!InTransaction) Session.Park(Server.TickMs + Session.SnapshotWaitMs);
+    }
 }

@@ -195,7 +195,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         Debug.Assert(session.Steps == null && !session.IsParked, "a held command runs before any other");
         session.Held = null;
         held.EndCharge();
-        bool comesAgain = false;
+        bool comesAgain = false, isOfOthers = false;
         try
         {
             ref readonly var entry = ref server.Commands.Find(held.Items->Pointer, held.Items->Length);
@@ -203,9 +203,10 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             context.Args.Begin(held.Items, held.Count, 0, 0, 0, session.Blocks, held.Large);
             Run(ref context, held.Items);
         }
-        catch (KeyInUseException)
+        catch (KeyInUseException exception)
         {
             comesAgain = true;
+            isOfOthers = exception.IsOfOthers;
         }
         catch
         {
@@ -224,17 +225,19 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         if (!comesAgain) return;
         store.MayComeAgain = false;
         held.BeginCharge();
-        KeepForLater(session, held);
+        KeepForLater(session, held, isOfOthers);
     }
 
     /// <summary>Keeps a command of which nothing was done (<see cref="KeyInUseException"/>): the session's next turn
     /// begins with it.</summary>
-    public void KeepForLater(Session session, HeldCommand command)
+    /// <param name="isOfOthers">See <see cref="KeyInUseException.IsOfOthers"/>: that turn is a moment later.</param>
+    public void KeepForLater(Session session, HeldCommand command, bool isOfOthers)
     {
         Debug.Assert(session.Held == null && session.Steps == null, "a session has one command at a time");
         output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
         if (session.ComesAgainSinceTickMs == 0) session.ComesAgainSinceTickMs = server.TickMs;
         session.Held = command;
+        if (isOfOthers) session.Park(server.TickMs + Session.SnapshotWaitMs);
     }
 
     private bool TryEndSteps(ref CommandContext context, ICommandSteps steps)

@@ -48,7 +48,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
     }
 
     /// <summary>Runs the transaction in this turn: all of it, or at least the first commands.</summary>
-    /// <returns>False when others could not be stopped yet: nothing was done; call again in the next turn.</returns>
+    /// <returns>False when others could not be stopped yet, or a snapshot comes first: nothing was done; call again in
+    /// the next turn.</returns>
     public bool TryExecuteAtOnce(ref CommandContext context)
     {
         var transaction = context.Session.Transaction!;
@@ -60,6 +61,13 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             {
                 transaction.NeedsAll = true;
                 return done = TryExecuteAlone(ref context, transaction);
+            }
+
+            // A snapshot has yet to keep some of them: that comes first, and no key is held meanwhile.
+            if (context.Store.TryAwaitKept(context.Store.Keys))
+            {
+                context.AwaitSnapshot();
+                return done = false;
             }
 
             transaction.Watches.AddTo(context.Store.Keys);

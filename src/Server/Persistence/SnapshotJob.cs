@@ -71,6 +71,7 @@ internal sealed class SnapshotJob
     {
         try
         {
+            ThreadShare.Lower();
             using (_file)
             using (_writer)
             {

@@ -44,6 +44,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private long _begin;
     private long _countedBytes;
     private bool _waitsToBeAlone, _keepsWorker, _isKnown, _takesLong;
+    private HeldCommand? _awaiting;     // waits until a snapshot has kept its keys
+    private int _firstKey, _keyCount;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
     {
@@ -108,7 +110,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         }
         else if (keys > 0)
         {
-            RunHolding(ref context, first, keys);
+            BeginHolding(ref context, first, keys);
         }
         else
         {
@@ -121,6 +123,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         if (_rest != null) TryEndRest(ref context);
         else if (_waitsToBeAlone) RunAlone(ref context);
+        else if (_awaiting != null) BeginAwaited(ref context);
         else if (_work == null) RunHere(ref context, hasEnd: true, isBegun: true);
         else if (_work.Step(context.Store)) Finish(ref context);
         return context.Reply.Owed == 0;
@@ -188,6 +191,43 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             _work!.Dispose();
             End();
         });
+    }
+
+    /// <summary>Begins to run with keys held; in a later turn where a snapshot has yet to keep one of them: nothing is
+    /// held until then.</summary>
+    private void BeginHolding(ref CommandContext context, int first, int keys)
+    {
+        if (!context.Store.MayHaveToAwait || !context.Store.TryAwaitKept(context.ListKeys(first, keys)))
+        {
+            RunHolding(ref context, first, keys);
+            return;
+        }
+
+        _awaiting = context.Args.Keep(context.Server.Store);
+        (_firstKey, _keyCount) = (first, keys);
+        context.Continue(this);
+        context.AwaitSnapshot();
+    }
+
+    private unsafe void BeginAwaited(ref CommandContext context)
+    {
+        var command = _awaiting!;
+        context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, context.Session.Blocks);
+        if (context.Store.TryAwaitKept(context.ListKeys(_firstKey, _keyCount)))
+        {
+            context.AwaitSnapshot();
+            return;
+        }
+
+        _awaiting = null;
+        try
+        {
+            RunHolding(ref context, _firstKey, _keyCount);
+        }
+        finally
+        {
+            command.Dispose();
+        }
     }
 
     private void RunHolding(ref CommandContext context, int first, int keys)
@@ -466,6 +506,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _isKnown = false;
         EndSteps();
         _script = null;
+        _awaiting?.Dispose();
+        _awaiting = null;
         _program.End();
         _commands.End();
         long more = _program.MemoryBytes - _countedBytes;

@@ -478,6 +478,9 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         ParkedUntilTickMs = untilTickMs;
     }
 
+    /// <summary>How long a command waits before it looks again whether a snapshot has kept its key.</summary>
+    internal const int SnapshotWaitMs = 1;
+
     /// <summary>Takes back a <see cref="Park"/> of this turn. By the session's own thread.</summary>
     internal void EndPark() => ParkedUntilTickMs = 0;
 

@@ -23,6 +23,7 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
 
     private readonly RdbValueWriter _writer = new(store) { CountsFirst = true };
     private int _database = NoDatabase;
+    private bool _isPartial;
 
     /// <summary>Where all else is written: bytes that come before the next key.</summary>
     public RdbOutput Output => _writer.Output;
@@ -53,23 +54,37 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
     /// <param name="use">How much it was used.</param>
     public void Write(ReadOnlySpan<byte> key, in ValueView value, RdbUse use)
     {
-        if (Output.Length >= PieceBytes) Flush();
-        WriteHead(value.ExpiryMs, use);
-        Output.WriteByte((byte)RdbValueWriter.TypeOf(value));
-        Output.WriteString(key);
         if (value.Kind == ValueKind.String && value.Bytes.Length > CopiedMax)
         {
-            WriteLong(value.Bytes);
-        }
-        else
-        {
-            // Ends: each round writes a piece.
-            while (!_writer.WriteContent(value, WorkPerPiece))
-                if (Output.IsBetweenStrings) Flush();
-            Check();
+            WriteString(key, value.Bytes, value.ExpiryMs, use);
+            return;
         }
 
-        Keys++;
+        // Ends: each round writes a piece.
+        while (!WriteSome(key, value, use)) Flush();
+    }
+
+    /// <summary>Writes a piece of a key and its value, from where it left off. Nothing else is written in
+    /// between.</summary>
+    /// <remarks>No string is left half way, so between two calls the value may move in memory.</remarks>
+    /// <returns>True when it has ended.</returns>
+    /// <inheritdoc cref="Write"/>
+    public bool WriteSome(ReadOnlySpan<byte> key, in ValueView value, RdbUse use)
+    {
+        if (!_isPartial)
+        {
+            if (Output.Length >= PieceBytes) Flush();
+            WriteHead(value.ExpiryMs, use);
+            Output.WriteByte((byte)RdbValueWriter.TypeOf(value));
+            Output.WriteString(key);
+        }
+
+        // Ends: each round writes a piece.
+        do _isPartial = !_writer.WriteContent(value, WorkPerPiece);
+        while (_isPartial && !Output.IsBetweenStrings);
+        Check();
+        if (!_isPartial) Keys++;
+        return !_isPartial;
     }
 
     /// <summary>Writes a key with a string.</summary>

@@ -65,6 +65,9 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>How much may be done until the next pause, as elements; or as bytes that cost as much.</summary>
     public long Work { get; set; } = long.MaxValue;
 
+    /// <summary>Work that a string is: a thing that is written, and its bytes.</summary>
+    public static long WorkOf(int bytes) => 1 + (bytes / BytesPerWork);
+
     /// <summary>Begins anew.</summary>
     /// <param name="expectedBytes">What will probably be enough.</param>
     public void Begin(bool compresses, long expectedBytes)
@@ -191,7 +194,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Writes a string in the shortest way that Redis takes: as an integer, compressed, or as it is.</summary>
     public void WriteString(scoped ReadOnlySpan<byte> text)
     {
-        Work -= 1 + (text.Length / BytesPerWork);
+        Work -= WorkOf(text.Length);
         if (text.Length <= 11 && IntegerText.TryParse(text, out long number) && number == (int)number)
             WriteInteger((int)number);
         else if (!Compresses || text.Length is < CompressedMin or > CompressedMax || !TryWriteCompressed(text))

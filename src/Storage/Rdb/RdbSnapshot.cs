@@ -15,6 +15,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     private readonly RdbFileWriter _file;
     private readonly bool _compresses, _saysFrequency, _saysIdle;
     private readonly SnapshotChunk?[] _chunks;
+    private readonly SnapshotChunk _large;
     private readonly StoreSnapshot _snapshot;
     private readonly long _nowSeconds;
     private long _held, _heldPeak;
@@ -28,6 +29,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _saysIdle = store.MaxMemoryPolicy is MaxMemoryPolicy.AllKeysLru or MaxMemoryPolicy.VolatileLru;
         _nowSeconds = nowMs / 1000;
         _chunks = new SnapshotChunk?[store.Options.SessionsMax];
+        _large = new SnapshotChunk(store, compresses);
         _snapshot = new StoreSnapshot(store, this);
         foreach (var part in _snapshot.Parts) KeysAtInstant += part.Keys.All;
     }
@@ -40,7 +42,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     {
         get
         {
-            long keys = _file.Keys.Keys;
+            long keys = _file.Keys.Keys + _large.Keys;
             foreach (var chunk in _chunks) keys += chunk?.Keys ?? 0;
             return keys;
         }
@@ -77,16 +79,25 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     }
 
     /// <inheritdoc/>
-    public unsafe void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value)
+    public void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value)
     {
-        var use = new RdbUse(_saysFrequency ? value.Frequency : null, !_saysIdle ? null
-            : Math.Max(0, _nowSeconds - _store.Log.InfoOf(value.RecordStart)->LastWriteSeconds));
         // The slot's session is the only one to make it; the walk sees it later.
         var chunk = Volatile.Read(ref _chunks[slot]);
         if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = new SnapshotChunk(_store, _compresses));
-        long grown = chunk.Add(database, key, value, use);
+        long grown = chunk.Add(database, key, value, UseOf(value));
         if (grown != 0) Interlocked.Add(ref _held, grown);
     }
+
+    /// <inheritdoc/>
+    public bool KeepSome(int database, ReadOnlySpan<byte> key, in ValueView value)
+    {
+        bool isDone = _large.AddSome(database, key, value, UseOf(value), out long grown);
+        Interlocked.Add(ref _held, grown);
+        return isDone;
+    }
+
+    /// <inheritdoc/>
+    public void MoveSome() => Interlocked.Add(ref _held, -_large.MoveTo(_file));
 
     /// <summary>Ends it: nothing is kept any more.</summary>
     public void Dispose()
@@ -96,8 +107,11 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _store.Deferred.Defer(static (chunks, _) =>
         {
             foreach (var chunk in (SnapshotChunk?[])chunks!) chunk?.Dispose();
-        }, _chunks, 0, HeldBytes);
+        }, (SnapshotChunk?[])[_large, .. _chunks], 0, HeldBytes);
     }
+
+    private unsafe RdbUse UseOf(in ValueView value) => new(_saysFrequency ? value.Frequency : null, !_saysIdle ? null
+        : Math.Max(0, _nowSeconds - _store.Log.InfoOf(value.RecordStart)->LastWriteSeconds));
 
     private void MoveChunks()
     {

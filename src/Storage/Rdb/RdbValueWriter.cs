@@ -13,7 +13,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     private RdbStreamWriter _stream;
     private bool _isBegun, _hasNode;
     private MemberPlace _place;
-    private long _index, _lengthAt;
+    private long _index, _counted, _lengthAt;
     private ulong _nodes;
 
     /// <summary>Whether the nodes of a list are counted before they are written, which takes twice as long: then what
@@ -83,6 +83,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         {
             _place = default;
             _index = -1;
+            _counted = 0;
             _stream = new RdbStreamWriter();
         }
 
@@ -124,8 +125,16 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         long count = list.Count;
         if (_index < 0)
         {
-            if (CountsFirst) Output.WriteLength(CountNodes(list));
-            else _lengthAt = Output.PassLength();
+            if (CountsFirst)
+            {
+                if (!CountNodes(list)) return false;
+                Output.WriteLength(_nodes);
+            }
+            else
+            {
+                _lengthAt = Output.PassLength();
+            }
+
             _nodes = 0;
             _index = 0;
             _hasNode = true;
@@ -149,7 +158,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
             }
 
             _listpack.Append(element);
-            Output.Work--;
+            Output.Work -= RdbOutput.WorkOf(element.Length);
             _index++;
             isThere = walk.Next(out element);
         }
@@ -169,22 +178,31 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
             _listpack.Length + element.Length + estimatedOverhead, _listpack.Count + 1);
     }
 
-    private ulong CountNodes(ListView list)
+    /// <summary>Counts the nodes of a list, from where it left off.</summary>
+    /// <returns>True when all are counted.</returns>
+    private bool CountNodes(ListView list)
     {
-        ulong nodes = 1;
-        _listpack.Begin();
-        for (var walk = list.GetWalk(0); walk.Next(out var element);)
+        if (_counted == 0)
         {
+            _nodes = 1;
+            _listpack.Begin();
+        }
+
+        var walk = list.GetWalk(_counted);
+        for (; _counted < list.Count && walk.Next(out var element); _counted++)
+        {
+            if (Output.Work <= 0) return false;
             if (EndsNodeBefore(element))
             {
-                nodes++;
+                _nodes++;
                 _listpack.Begin();
             }
 
             _listpack.Append(element);
+            Output.Work -= RdbOutput.WorkOf(element.Length);
         }
 
-        return nodes;
+        return true;
     }
 
     private void EndNode()

@@ -16,7 +16,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
     private readonly List<KeptBlock> _blocks = [];
     private byte* _start;
     private long _length, _capacity;
-    private bool _isBegun;
+    private bool _isBegun, _isPartial;
 
     public SnapshotChunk(Store store, bool compresses)
     {
@@ -47,6 +47,25 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
             _writer.Select(database);
             _writer.Write(key, value, use);
             return _length - before;
+        }
+    }
+
+    /// <summary>Adds a piece of a key whose value is a large collection, from where it left off. Nothing else is added
+    /// in between, but what it has may be moved to the file.</summary>
+    /// <param name="grown">By how many bytes it has grown.</param>
+    /// <returns>True when the key has been added whole.</returns>
+    public bool AddSome(int database, ReadOnlySpan<byte> key, in ValueView value, RdbUse use, out long grown)
+    {
+        lock (_lock)
+        {
+            long before = _length;
+            if (!_isBegun) _writer.Begin();
+            _isBegun = true;
+            if (!_isPartial) _writer.Select(database);
+            _isPartial = !_writer.WriteSome(key, value, use);
+            _writer.Flush();
+            grown = _length - before;
+            return !_isPartial;
         }
     }
 
@@ -158,7 +177,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
         _start = start;
         _length = 0;
         _capacity = capacity;
-        _isBegun = false;
+        _isBegun = _isPartial;
     }
 
     /// <summary>A key whose string is in a block, which is shared.</summary>

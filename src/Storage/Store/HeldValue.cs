@@ -148,6 +148,7 @@ internal readonly unsafe ref struct HeldValue
     {
         Region old = Region;
         Debug.Assert(!region.IsNone && region.Start != old.Start, "it has moved");
+        KeepForSnapshot();      // a part of it may be kept: the rest is looked for in the old one
         Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
         _changes.Store.Release(old);
     }

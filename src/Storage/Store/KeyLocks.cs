@@ -68,6 +68,8 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         try
         {
             var status = LockAll(keys, table, count);
+            if (status == StoreStatus.Ok && changes.IsHeard && session.MayComeAgain && TryAwaitKept())
+                throw new KeyInUseException(isOfOthers: true);
             done = status == StoreStatus.Ok;
             return status;
         }
@@ -97,6 +99,19 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
 
         return StoreStatus.Ok;
+    }
+
+    /// <summary>Whether a snapshot has yet to keep some of what is held, and does so now.</summary>
+    private bool TryAwaitKept()
+    {
+        bool isAwaited = false;
+        for (int i = 0; i < _count; i++)
+        {
+            ref HeldRecord held = ref _held[i];
+            isAwaited |= held.Exists && session.TryAwaitKept(held.Database, held.Record, held.Word, held.Hash);
+        }
+
+        return isAwaited;
     }
 
     /// <summary>One table that has all databases of the list, so that a flush takes all that is done to them, or

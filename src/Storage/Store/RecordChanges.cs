@@ -74,6 +74,8 @@ internal sealed unsafe class RecordChanges
 
         long expiry = existed ? Record.ExpiryOf(held.Record, held.Word) : NewValue.NoExpiry;
         var next = new NewValue { ExpiryMs = expiry };
+        // From here on a snapshot shares the block, so the update sees that it has to be copied.
+        if (_watches.IsAny && existed && RecordWord.HoldsBlock(held.Word)) _notices.KeepValue(held);
         Fault.Point("update.decide");
         switch (update.Decide(held.View, ref next))
         {

@@ -495,6 +495,7 @@ public sealed unsafe class StoreSession : IDisposable
             }
             else if (TryLock(record, out ulong word))
             {
+                AwaitKept(record, word, key.Hash);
                 var held = HeldOf(record, _uses.Counted(word), key);
                 if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
                 try
@@ -537,6 +538,63 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
+    /// <summary>Lets go of a record, which has just been locked, if a snapshot has yet to keep what it has, and the
+    /// session can come again: then it is kept first.</summary>
+    /// <exception cref="KeyInUseException">The session is to come again.</exception>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void AwaitKept(byte* record, ulong word, ulong hash)
+    {
+        if (RecordWord.HoldsRegion(word) && _watches.IsAny) AwaitKeptSlow(record, word, hash);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void AwaitKeptSlow(byte* record, ulong word, ulong hash)
+    {
+        if (!MayComeAgain || !TryAwaitKept(_selected.Database!, record, word, hash)) return;
+        Record.WriteWord(record, word);     // as it was: readers have nothing to notice
+        throw new KeyInUseException(isOfOthers: true);
+    }
+
+    /// <summary>Whether a snapshot is made that may have yet to keep something.</summary>
+    internal bool MayHaveToAwait => _watches.KeepsValues;
+
+    /// <summary>Whether a snapshot has yet to keep a large collection, and does so now. Asked by the owner of its
+    /// record.</summary>
+    internal bool TryAwaitKept(Database database, byte* record, ulong word, ulong hash) =>
+        _watches.KeepsValues && _store.Snapshot is { } snapshot && snapshot.TryAwait(database, hash, record, word);
+
+    /// <summary>Whether a snapshot has yet to keep the large collection of a key, and does so now: for work that is not
+    /// given up once it has begun, and can begin later.</summary>
+    internal bool TryAwaitKept(in Key key) => _watches.IsAny && TryAwaitKeptSlow(_selected.Database, key);
+
+    /// <inheritdoc cref="TryAwaitKept(in Storage.Key)"/>
+    internal bool TryAwaitKept(KeyList keys)
+    {
+        if (!_watches.KeepsValues || Transaction != null) return false;
+        bool isAwaited = false;
+        Database?[] table = Table;
+        foreach (ref KeyList.Entry item in keys.Items)
+            isAwaited |= TryAwaitKeptSlow(table[item.Database], new Key(item.Bytes, item.Hash));
+        return isAwaited;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool TryAwaitKeptSlow(Database? database, in Key key)
+    {
+        Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
+        if (!_watches.KeepsValues || Transaction != null || database == null) return false;
+        // Ends: a round is repeated only when the record died in this very moment.
+        while (database.Index.Find(key.Bytes, key.Hash) is var record && record != null)
+        {
+            if (!TryLock(record, out ulong word)) continue;
+            bool isAwaited = TryAwaitKept(database, record, word, key.Hash);
+            Record.WriteWord(record, word);     // as it was
+            return isAwaited;
+        }
+
+        return false;
+    }
+
     /// <summary>Holds a key for the caller alone until disposed.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
     /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound
@@ -558,6 +616,7 @@ public sealed unsafe class StoreSession : IDisposable
         {
             if (TryLock(record, out ulong word))
             {
+                AwaitKept(record, word, key.Hash);
                 var held = HeldOf(record, word, key);
                 bool expired = Record.IsExpired(record, word, NowMs);
                 if (expired) _changes.Expire(ref held);
@@ -580,6 +639,12 @@ public sealed unsafe class StoreSession : IDisposable
         if (_store.IsExpiryHeld) return false;
         byte* record = Find(key);
         if (record == null || !TryLock(record, out ulong word)) return false;
+        if (_watches.IsAny && TryAwaitKept(_selected.Database!, record, word, key.Hash))
+        {
+            Record.WriteWord(record, word);     // as it was; whoever comes later removes it
+            return false;
+        }
+
         var held = HeldOf(record, word, key);
         bool expired = Record.IsExpired(record, word, NowMs);
         if (expired) _changes.Expire(ref held);

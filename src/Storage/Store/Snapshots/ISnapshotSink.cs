@@ -16,4 +16,12 @@ internal interface ISnapshotSink
     /// <param name="key">Valid during the call.</param>
     /// <param name="value">As it was at the instant.</param>
     void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value);
+
+    /// <summary>Takes in a piece of a key whose value is a large collection, from where it left off: one key at a time,
+    /// which nobody changes from the first piece to the last, but which may move.</summary>
+    /// <returns>True when it has all of it.</returns>
+    bool KeepSome(int database, ReadOnlySpan<byte> key, in ValueView value);
+
+    /// <summary>Makes room for more pieces. By the walk, with no key locked: it may wait for the disk.</summary>
+    void MoveSome();
 }

@@ -16,6 +16,8 @@ namespace Kv.Storage;
 /// there is noted as kept before it is published, so that the walk passes it over; it was absent at the instant, or
 /// somebody kept it when it was deleted. The walk's order is SCAN's, in which what has been passed stays passed while
 /// the index grows, so a key that it has not met was absent from the instant until the walk was there.
+/// Large collections are kept in steps (<see cref="LargeKeys"/>), ahead of their turn when somebody is about to change
+/// them.
 /// A database that is flushed meanwhile is freed when the walk is done with it.
 /// A failure ends the snapshot, and nothing else.
 /// Threads: one walks, any may change keys.
@@ -29,6 +31,7 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     private readonly Store _store;
     private readonly ISnapshotSink _sink;
     private readonly SnapshotPart[] _parts;
+    private readonly LargeKeys _large;
     private Exception? _failure;
 
     /// <summary>Begins one: this is its instant. All others are stopped.</summary>
@@ -37,6 +40,7 @@ internal sealed unsafe class StoreSnapshot : IDisposable
         Debug.Assert(store.Pause.IsRequested, "all others are stopped");
         Debug.Assert(store.Snapshot == null, "one at a time");
         (_store, _sink) = (store, sink);
+        _large = new LargeKeys(this, sink);
         List<SnapshotPart> parts = [];
         Database?[] table = store.Table;
         for (int number = 0; number < table.Length; number++)
@@ -79,12 +83,18 @@ internal sealed unsafe class StoreSnapshot : IDisposable
             {
                 // Also what has expired: readers of the file see to that.
                 cursor = IndexCursor.Scan(index, nowMs: 0, cursor, ref visit);
-                if (cursor != 0) part.Pass(cursor);
+                if (cursor != 0 && !_large.IsAny) part.Pass(cursor);
             }
-            while (cursor != 0 && Failure == null && Stopwatch.GetTimestamp() < end);
+            while (cursor != 0 && Failure == null && !_large.IsAny && Stopwatch.GetTimestamp() < end);
             session.GoOffline();
             if (Failure != null) return false;
             between();
+            // Large ones that it has met are kept before they are passed.
+            _large.KeepAll(session);
+            if (Failure != null) return false;
+            if (cursor != 0) part.Pass(cursor);
+            // Where a worker waits for this processor it is not to wait for more than a turn.
+            Thread.Yield();
         }
         while (cursor != 0);
 
@@ -100,6 +110,16 @@ internal sealed unsafe class StoreSnapshot : IDisposable
         Debug.Assert(Record.IsLocked(record), "only who holds a key changes it");
         if (Failure != null || PartOf(database) is not { } part || part.HasPassed(hash) || part.Kept.Has(hash)) return;
         Keep(part, slot, hash, record, word);
+    }
+
+    /// <summary>Whether a large collection, about to be changed, has yet to be kept: then it will be, ahead of its
+    /// turn, and who can wait for it should let go of its key. Asked by the owner of its record.</summary>
+    public bool TryAwait(Database database, ulong hash, byte* record, ulong word)
+    {
+        if (!LargeKeys.Has(record, word) || Failure != null || PartOf(database) is not { } part || part.HasPassed(hash)
+            || part.Kept.Has(hash)) return false;
+        _large.Want(part, hash, Record.KeyOf(record, word));
+        return true;
     }
 
     /// <summary>Notes a key that was absent, before it is published.</summary>
@@ -144,7 +164,7 @@ internal sealed unsafe class StoreSnapshot : IDisposable
         Debug.Assert(Record.IsLocked(record), "what is kept stands still");
         try
         {
-            if (RecordWord.Kind(word) != ValueKind.Placeholder)
+            if (RecordWord.Kind(word) != ValueKind.Placeholder && !_large.TryEnd(part, hash, record, word))
             {
                 // By the word in memory, as the owner of the lock looks at a value.
                 _sink.Keep(slot, part.Number, Record.KeyOf(record, word),
@@ -175,7 +195,9 @@ internal sealed unsafe class StoreSnapshot : IDisposable
                 {
                     try
                     {
-                        if (!part.Kept.Has(hash)) snapshot.Keep(part, session.Slot, hash, record, word);
+                        if (part.Kept.Has(hash)) return;
+                        if (LargeKeys.Has(record, word)) snapshot._large.Want(part, hash, key);
+                        else snapshot.Keep(part, session.Slot, hash, record, word);
                     }
                     finally
                     {

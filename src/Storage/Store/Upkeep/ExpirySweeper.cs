@@ -111,6 +111,7 @@ internal sealed unsafe class ExpirySweeper(Store store)
     {
         long earliest = FieldExpiryOf(record, word, now);
         if (earliest > now) return earliest;
+        if (session.TryAwaitKept(session.Key(Record.KeyOf(record, word)))) return now + 1;
         // Ends: after HoldsPerRound rounds at the latest.
         for (int holds = 0; holds < HoldsPerRound; holds++)
         {

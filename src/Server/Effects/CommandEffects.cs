@@ -42,6 +42,9 @@ internal sealed class CommandEffects(Feed feed)
     /// <summary>Whether what it has noted is more than a moment old: a part of a transaction that goes on.</summary>
     public bool IsOpen => _ticket != 0 || !_open.IsEmpty;
 
+    /// <summary>Whether a transaction or script has done as much as one entry can hold.</summary>
+    public bool IsFull => _open.Span.Length > feed.EntryBytesMax;
+
     /// <summary>Whether kv-feed is woken for each entry; else by whoever runs the commands, at the end of its
     /// turn.</summary>
     public bool Wakes { get; set; } = true;

@@ -91,6 +91,10 @@ internal sealed class Feed : IDisposable
     /// <summary>How much may wait before writers do (<c>feed-buffer-limit</c>).</summary>
     public long LimitBytes { get; set; } = 64 << 20;
 
+    /// <summary>How much a transaction or script may have done before its next write is refused. With one more command
+    /// on top, of less than 2,047 MB, an entry still fits an array.</summary>
+    public int EntryBytesMax { get; set; } = 512 << 20;
+
     /// <summary>Whether writers have to wait for the sinks.</summary>
     // Beyond what each buffer has of a chunk that may have been read already.
     public bool IsFull => QueuedBytes > LimitBytes + Volatile.Read(ref _spareBytes);

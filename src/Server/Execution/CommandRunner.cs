@@ -175,6 +175,8 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
             if (ChecksParts && (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
+            else if (Events.Effects.IsFull && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0)
+                context.Fail(Errors.EffectsTooLong);
             else RunPartNow(ref context);
             bool isDone = session.Steps == null;
             // It is begun anew in the next turn, and counted then.

@@ -31,6 +31,8 @@ internal static class Errors
     public static ReadOnlySpan<byte> OutOfSymmetricRange =>
         "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807"u8;
     public static ReadOnlySpan<byte> StringTooLong => "ERR string exceeds maximum allowed size (proto-max-bulk-len)"u8;
+    public static ReadOnlySpan<byte> EffectsTooLong =>
+        "ERR more than 512 MB were written by one transaction or script, which the feed of replicas cannot carry"u8;
     public static ReadOnlySpan<byte> KeyTooLong => "ERR key is larger than max-key-bytes"u8;
     public static ReadOnlySpan<byte> ReplyTooLarge => "ERR reply is larger than max-reply-bytes"u8;
     public static ReadOnlySpan<byte> DatabaseOutOfRange => "ERR DB index is out of range"u8;

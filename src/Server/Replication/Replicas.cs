@@ -25,6 +25,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private readonly List<SyncFile> _writing = [];
     private Timer? _timer;
     private SyncFile? _file;
+    private long _sentBytes, _fullSyncs, _partialSyncs, _refusedPartialSyncs;
     private long _files, _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
     private bool _isAttached;
 
@@ -56,6 +57,24 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard) return [.. _all.Select(describe)];
     }
 
+    /// <summary>Bytes of the stream that replicas were sent.</summary>
+    public long SentBytes => Volatile.Read(ref _sentBytes);
+
+    /// <summary>Replicas that were given a snapshot, since the start or <see cref="ResetCounts"/>.</summary>
+    public long FullSyncs => Volatile.Read(ref _fullSyncs);
+
+    /// <summary>Replicas that have gone on where they were.</summary>
+    public long PartialSyncs => Volatile.Read(ref _partialSyncs);
+
+    /// <summary>Replicas that wanted to, and could not.</summary>
+    public long RefusedPartialSyncs => Volatile.Read(ref _refusedPartialSyncs);
+
+    /// <summary>Begins to count anew.</summary>
+    public void ResetCounts()
+    {
+        lock (_guard) _sentBytes = _fullSyncs = _partialSyncs = _refusedPartialSyncs = 0;
+    }
+
     /// <summary>Begins with a replica that has nothing yet: it gets a snapshot, which several may share.</summary>
     public Replica Begin(Session session)
     {
@@ -64,6 +83,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             if (_file is not { MayJoin: true }) _writing.Add(_file = new SyncFile(server, this, ++_files));
             var replica = new Replica(session, _file) { AcknowledgedTickMs = server.TickMs };
             session.Kind = ClientKind.Replica;
+            _fullSyncs++;
             _all.Add(replica);
             _file.Join(replica);
             return replica;
@@ -120,7 +140,13 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             if (!_isAttached || from < _first || from > _offset
-                || !id.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(server.RunId))) return false;
+                || !id.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(server.RunId)))
+            {
+                _refusedPartialSyncs++;
+                return false;
+            }
+
+            _partialSyncs++;
             session.Kind = ClientKind.Replica;
             var replica = new Replica(session) { AcknowledgedTickMs = server.TickMs };
             replica.Cut(from);
@@ -229,6 +255,12 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         foreach (var file in writing) file.Join();
     }
 
+    private void PushLatched(Replica replica, ReadOnlySpan<byte> piece)
+    {
+        _sentBytes += piece.Length;
+        replica.Push(piece, server.Store.Charge);
+    }
+
     private int CountLatched(long offset)
     {
         int count = 0;
@@ -255,7 +287,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         foreach (byte[] piece in _pieces)
         {
             int skipped = (int)Math.Clamp(replica.Start - at, 0, piece.Length);
-            if (skipped < piece.Length) replica.Push(piece.AsSpan(skipped), server.Store.Charge);
+            if (skipped < piece.Length) PushLatched(replica, piece.AsSpan(skipped));
             at += piece.Length;
         }
     }
@@ -268,7 +300,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         Volatile.Write(ref _offset, _offset + piece.Length);
         _sentTickMs = server.TickMs;
         foreach (var replica in _all)
-            if (replica.IsOnline) replica.Push(piece, server.Store.Charge);
+            if (replica.IsOnline) PushLatched(replica, piece);
         DropLatched();
     }
 

@@ -17,16 +17,17 @@ internal static class StatsMetrics
             r => r.Server.Counters.Sum(c => c.BytesIn)) { Page = "redis_net_input_bytes_total" },
         new("total_net_output_bytes", MetricKind.Counter, "Sent to clients",
             r => r.Server.Counters.Sum(c => c.BytesOut)) { Page = "redis_net_output_bytes_total" },
-        new("total_net_repl_input_bytes", MetricKind.Counter, "No replication yet", r => 0)
+        new("total_net_repl_input_bytes", MetricKind.Counter, "It follows nobody yet", r => 0)
             { Page = "redis_net_repl_input_bytes_total" },
-        new("total_net_repl_output_bytes", MetricKind.Counter, "No replication yet", r => 0)
+        new("total_net_repl_output_bytes", MetricKind.Counter, "Of the stream, sent to replicas",
+            r => r.Server.Replicas.SentBytes)
             { Page = "redis_net_repl_output_bytes_total" },
         new("instantaneous_input_kbps", MetricKind.Gauge, "Kilobytes received a second, lately",
             r => MetricValue.Fraction(r.Rates.InputBytes / 1024, 2)),
         new("instantaneous_output_kbps", MetricKind.Gauge, "Kilobytes sent a second, lately",
             r => MetricValue.Fraction(r.Rates.OutputBytes / 1024, 2)),
-        new("instantaneous_input_repl_kbps", MetricKind.Gauge, "No replication yet", r => MetricValue.Fraction(0, 2)),
-        new("instantaneous_output_repl_kbps", MetricKind.Gauge, "No replication yet", r => MetricValue.Fraction(0, 2)),
+        new("instantaneous_input_repl_kbps", MetricKind.Gauge, "It follows nobody yet", r => MetricValue.Fraction(0, 2)),
+        new("instantaneous_output_repl_kbps", MetricKind.Gauge, "It follows nobody yet", r => MetricValue.Fraction(0, 2)),
         new("rejected_connections", MetricKind.Counter, "Refused: maxclients or protected mode",
             r => r.Server.Connections.Rejected) { Page = "redis_rejected_connections_total" },
         new("kv_reserved_connections", MetricKind.Counter, "Accepted past maxclients, for administrators",
@@ -50,10 +51,13 @@ internal static class StatsMetrics
         new("kv_log_lines_suppressed", MetricKind.Counter,
             "Log lines that clients caused, left out since the start: one a second of a kind is written",
             r => r.Server.LogBrakes.Suppressed) { Page = "kv_log_lines_suppressed_total" },
-        new("sync_full", MetricKind.Counter, "No replication yet", r => 0) { Page = "redis_replica_resyncs_full" },
-        new("sync_partial_ok", MetricKind.Counter, "No replication yet", r => 0)
+        new("sync_full", MetricKind.Counter, "Replicas that were given a snapshot", r => r.Server.Replicas.FullSyncs)
+            { Page = "redis_replica_resyncs_full" },
+        new("sync_partial_ok", MetricKind.Counter, "Replicas that have gone on where they were",
+            r => r.Server.Replicas.PartialSyncs)
             { Page = "redis_replica_partial_resync_accepted" },
-        new("sync_partial_err", MetricKind.Counter, "No replication yet", r => 0)
+        new("sync_partial_err", MetricKind.Counter, "Replicas that wanted to, and could not",
+            r => r.Server.Replicas.RefusedPartialSyncs)
             { Page = "redis_replica_partial_resync_denied" },
         new("expired_subkeys", MetricKind.Counter, "Fields of hashes whose time had passed when they were found",
             r => r.SinceReset(s => s.ExpiredFields)) { Page = "redis_expired_subkeys_total" },
@@ -95,7 +99,7 @@ internal static class StatsMetrics
         new("migrate_cached_sockets", MetricKind.Gauge,
             "Connections that MIGRATE keeps for its next call: none, each makes its own", r => 0)
             { Page = "redis_migrate_cached_sockets_total" },
-        new("slave_expires_tracked_keys", MetricKind.Gauge, "No replication yet", r => 0)
+        new("slave_expires_tracked_keys", MetricKind.Gauge, "It follows nobody yet", r => 0)
             { Page = "redis_slave_expires_tracked_keys" },
         new("active_defrag_hits", MetricKind.Counter, "Reclaim does that work", r => 0) { Page = "redis_defrag_hits" },
         new("active_defrag_misses", MetricKind.Counter, "Reclaim does that work", r => 0)

@@ -181,6 +181,29 @@ public sealed class FeedSinkTests
         FeedState.AssertEqual(kv, redis, sink, "");
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void What_one_transaction_or_script_writes_is_bounded(bool standsAlone)
+    {
+        using var kv = KvInstance.Start("--enable-debug-command", "yes");
+        using var redis = RedisServer.Start();
+        using var sink = new ReferenceSink(redis);
+        Pause(kv, _ => kv.Server.Feed.Attach(sink));
+        kv.Server.Feed.EntryBytesMax = 50_000;
+        using var client = kv.Connect();
+        string value = new('v', 20_000), first = standsAlone ? "SWAPDB 3 4\n" : "";
+        client.Say($"MULTI\n{first}SET a {value}\nSET b {value}\nSET c {value}\nSET d {value}\nGET a\nEXEC");
+        Assert.Equal([1, 1, 1, 0], ((string[])["a", "b", "c", "d"]).Select(key => client.Ok($"EXISTS {key}").Integer));
+        string refusal = client.Command("EVAL \"for i = 1, 9 do redis.call('APPEND', KEYS[1], ARGV[1]) end\" 1 s "
+            + value).String;
+        Assert.StartsWith("ERR more than 512 MB were written by one transaction or script", refusal,
+            StringComparison.Ordinal);
+        Assert.Equal(60_000, client.Ok("STRLEN s").Integer);
+        client.Ok("SET after 1");
+        FeedState.AssertEqual(kv, redis, sink, "");
+    }
+
     private static int Waiting(KvInstance kv) =>
         kv.Server.Connections.Snapshot().Count(session => session.Held != null);
 

@@ -40,6 +40,10 @@ public class ReplicationTests
         FeedState.AwaitOnline(replica);
         Assert.DoesNotContain("Full resync", replica.Log[replica.Log.IndexOf("Connection with master lost",
             StringComparison.Ordinal)..], StringComparison.Ordinal);
+        Assert.Equal(("1", "1", "0"), (client.Info("sync_full"), client.Info("sync_partial_ok"),
+            client.Info("sync_partial_err")));
+        client.Ok("CONFIG RESETSTAT");
+        Assert.Equal("0", client.Info("sync_full"));
     }
 
     [Fact]

@@ -189,6 +189,7 @@ internal static class ConfigCommands
         context.Server.Counters.Reset();
         context.Server.HotKeys.Reset();
         context.Server.Connections.ResetCounts();
+        context.Server.Replicas.ResetCounts();
         context.Server.ClientMemory.ResetCounts();
         context.Server.Tls.Counters.Reset();
         context.Server.StatsAtReset = new StoreStatsBase(context.Server.Store.Stats);

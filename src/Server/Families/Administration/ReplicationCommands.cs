@@ -58,7 +58,7 @@ internal static class ReplicationCommands
     ];
 
     private static void Refuse(ref CommandContext context) => context.Fail(
-        Encoding.ASCII.GetBytes($"ERR {context.Command.Name} is not possible: this server does not replicate yet"));
+        Encoding.ASCII.GetBytes($"ERR {context.Command.Name} is not possible: this server cannot be a replica yet"));
 
     private static void PSync(ref CommandContext context)
     {

@@ -8,12 +8,12 @@ internal static class ReplicationMetrics
         new("role", MetricKind.Fact, "master or slave", r => "master"),
         new("connected_slaves", MetricKind.Gauge, "Replicas that follow", r => r.Server.Replicas.Count)
             { Page = "redis_connected_slaves" },
-        new("master_failover_state", MetricKind.Fact, "It follows nobody yet", r => "no-failover"),
+        new("master_failover_state", MetricKind.Fact, "Follows nobody yet", r => "no-failover"),
         new("master_replid", MetricKind.Fact, "40 random hexadecimal digits, new at each start", r => r.Server.RunId),
-        new("master_replid2", MetricKind.Fact, "It follows nobody yet", r => "0000000000000000000000000000000000000000"),
+        new("master_replid2", MetricKind.Fact, "Follows nobody yet", r => "0000000000000000000000000000000000000000"),
         new("master_repl_offset", MetricKind.Gauge, "Bytes of the stream for replicas", r => r.Server.Replicas.Offset)
             { Page = "redis_master_repl_offset" },
-        new("second_repl_offset", MetricKind.Gauge, "It follows nobody yet", r => -1)
+        new("second_repl_offset", MetricKind.Gauge, "Follows nobody yet", r => -1)
             { Page = "redis_second_repl_offset" },
         new("repl_backlog_active", MetricKind.Gauge, "Whether the stream is kept",
             r => r.Server.Replicas.IsActive ? 1 : 0)

@@ -17,7 +17,7 @@ internal static class StatsMetrics
             r => r.Server.Counters.Sum(c => c.BytesIn)) { Page = "redis_net_input_bytes_total" },
         new("total_net_output_bytes", MetricKind.Counter, "Sent to clients",
             r => r.Server.Counters.Sum(c => c.BytesOut)) { Page = "redis_net_output_bytes_total" },
-        new("total_net_repl_input_bytes", MetricKind.Counter, "It follows nobody yet", r => 0)
+        new("total_net_repl_input_bytes", MetricKind.Counter, "Follows nobody yet", r => 0)
             { Page = "redis_net_repl_input_bytes_total" },
         new("total_net_repl_output_bytes", MetricKind.Counter, "Of the stream, sent to replicas",
             r => r.Server.Replicas.SentBytes)
@@ -26,8 +26,8 @@ internal static class StatsMetrics
             r => MetricValue.Fraction(r.Rates.InputBytes / 1024, 2)),
         new("instantaneous_output_kbps", MetricKind.Gauge, "Kilobytes sent a second, lately",
             r => MetricValue.Fraction(r.Rates.OutputBytes / 1024, 2)),
-        new("instantaneous_input_repl_kbps", MetricKind.Gauge, "It follows nobody yet", r => MetricValue.Fraction(0, 2)),
-        new("instantaneous_output_repl_kbps", MetricKind.Gauge, "It follows nobody yet", r => MetricValue.Fraction(0, 2)),
+        new("instantaneous_input_repl_kbps", MetricKind.Gauge, "Follows nobody yet", r => MetricValue.Fraction(0, 2)),
+        new("instantaneous_output_repl_kbps", MetricKind.Gauge, "Follows nobody yet", r => MetricValue.Fraction(0, 2)),
         new("rejected_connections", MetricKind.Counter, "Refused: maxclients or protected mode",
             r => r.Server.Connections.Rejected) { Page = "redis_rejected_connections_total" },
         new("kv_reserved_connections", MetricKind.Counter, "Accepted past maxclients, for administrators",
@@ -99,7 +99,7 @@ internal static class StatsMetrics
         new("migrate_cached_sockets", MetricKind.Gauge,
             "Connections that MIGRATE keeps for its next call: none, each makes its own", r => 0)
             { Page = "redis_migrate_cached_sockets_total" },
-        new("slave_expires_tracked_keys", MetricKind.Gauge, "It follows nobody yet", r => 0)
+        new("slave_expires_tracked_keys", MetricKind.Gauge, "Follows nobody yet", r => 0)
             { Page = "redis_slave_expires_tracked_keys" },
         new("active_defrag_hits", MetricKind.Counter, "Reclaim does that work", r => 0) { Page = "redis_defrag_hits" },
         new("active_defrag_misses", MetricKind.Counter, "Reclaim does that work", r => 0)

@@ -1,6 +1,7 @@
 using System.Text.RegularExpressions;
 using Kv.Storage;
 using Kv.Tests.Persistence;
+using Kv.Tests.Persistence.Aof;
 using Kv.Tests.Tidy;
 
 namespace Kv.Tests.Faults;
@@ -19,8 +20,8 @@ public sealed partial class FaultPointTests
     [Fact]
     public void Every_point_has_a_test_of_what_happens_there()
     {
-        var tested = StoreFaultTests.Points.Concat(ServerFaultTests.Points).Concat(SnapshotFaultTests.Points).Distinct()
-            .Order(StringComparer.Ordinal);
+        var tested = StoreFaultTests.Points.Concat(ServerFaultTests.Points).Concat(SnapshotFaultTests.Points)
+            .Concat(AofFaultTests.Points).Distinct().Order(StringComparer.Ordinal);
         Assert.Equal(Fault.Points.Order(StringComparer.Ordinal), tested);
     }
 

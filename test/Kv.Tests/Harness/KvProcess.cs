@@ -41,7 +41,12 @@ public sealed class KvProcess : ServerProgram
 
     /// <summary>Starts it without waiting, for tests of the start itself.</summary>
     public static KvProcess StartOn(int port, params string[] options) =>
-        new(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. NoSave(options), .. options]);
+        StartOn(port, [], options);
+
+    /// <summary>The same with more environment variables.</summary>
+    public static KvProcess StartOn(int port, (string Name, string Value)[] variables, string[] options) =>
+        new(new IPEndPoint(IPAddress.Loopback, port), ["--port", port.ToString(), .. NoSave(options), .. options],
+            variables);
 
     /// <summary>Where a test does not say when snapshots are written, none is: it would lie where the next program
     /// looks for one.</summary>

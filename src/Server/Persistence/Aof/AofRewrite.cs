@@ -48,7 +48,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
                 Writer.MayResume = false;
             }
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (AofWriter.IsOfDisk(exception))
         {
             error = exception.Message;
             return false;
@@ -96,7 +96,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
                 if (isFirst) Writer!.MayResume = true;
             }
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (AofWriter.IsOfDisk(exception))
         {
             failure = exception.Message;
         }

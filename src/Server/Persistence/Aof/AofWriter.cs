@@ -532,6 +532,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         _needsSelect = true;
     }
 
-    private static bool IsOfDisk(Exception exception) =>
+    /// <summary>Whether the disk has failed, or a test has had it fail.</summary>
+    public static bool IsOfDisk(Exception exception) =>
         exception is IOException or UnauthorizedAccessException or Kv.Storage.FaultException;
 }

@@ -67,10 +67,14 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     public bool HoldsReplies => Volatile.Read(ref _holdsReplies);
 
     /// <summary>Whether a base is being written.</summary>
-    public bool IsRewriting => Volatile.Read(ref _rewrite) != null || (_isAsked && server.Snapshots.Job == null);
+    public bool IsRewriting => Volatile.Read(ref _rewrite) != null || (IsWanted && server.Snapshots.Job == null);
 
     /// <summary>Whether one is to be written as soon as that can be.</summary>
-    public bool IsScheduled => _isAsked && server.Snapshots.Job != null && Volatile.Read(ref _rewrite) == null;
+    public bool IsScheduled => IsWanted && server.Snapshots.Job != null && Volatile.Read(ref _rewrite) == null;
+
+    /// <summary>Whether somebody has asked for a base, or for the file, which begins with one.</summary>
+    private bool IsWanted =>
+        _isAsked || (Options is { AppendOnly: true, LoadsAtStart: true } && !IsOn && server.Loading == null);
 
     public long RewriteSeconds => Volatile.Read(ref _rewrite) is { } rewrite
         ? (long)Stopwatch.GetElapsedTime(rewrite.Begun).TotalSeconds : -1;

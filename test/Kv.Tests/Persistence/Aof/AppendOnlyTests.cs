@@ -264,35 +264,6 @@ public sealed class AppendOnlyTests : IDisposable
         Assert.Equal(bytes, File.ReadAllBytes(file));
     }
 
-    [Theory]
-    [InlineData("aof.sync")]
-    [InlineData("aof.write")]
-    public void A_disk_that_fails_once_refuses_writes_and_goes_on(string point)
-    {
-        int written = 0;
-        using (var kv = KvProcess.StartWith("KV_FAULT", $"{point}:4", "--dir", _directory, "--appendonly", "yes",
-            "--appendfsync", "always", "--enable-debug-command", "yes"))
-        using (RespClient client = kv.Connect(), reader = kv.Connect())
-        {
-            client.Ok("SET a 0");
-            // The reply to the write that fails waits until the file goes on.
-            for (int i = 1; i < 8; i++) client.Send("INCR a");
-            Eventually.Holds(() => reader.Command("SET b 1").String.StartsWith("MISCONF", StringComparison.Ordinal)
-                || kv.Log.Contains("goes on in", StringComparison.Ordinal), () => kv.Log);
-            Assert.True(reader.Ok("GET a").String.Length > 0);
-            for (int i = 1; i < 8; i++) written += client.Read().IsError ? 0 : 1;
-            Eventually.Holds(() => !reader.Command("SET b 2").IsError, () => kv.Log);
-            Assert.Equal("ok", reader.Info("aof_last_write_status"));
-            kv.Signal("KILL");
-            kv.WaitForExit();
-        }
-
-        using var next = Start();
-        using var again = next.Connect();
-        Assert.Equal($"{written}", again.Ok("GET a").String);
-        Assert.Equal("2", again.Ok("GET b").String);
-    }
-
     [Fact]
     public void What_replays_lives_by_the_times_of_the_file_not_by_those_of_the_replay()
     {

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Diagnostics;
 
 namespace Kv.Server.Persistence.Aof;
@@ -10,7 +9,12 @@ internal sealed class AofTail
 {
     private const int PieceBytes = 256 * 1024;
 
+    /// <summary>Pieces that stay when all is on the disk. Under load those of the last second are used again: fresh ones
+    /// would cost more than the copies.</summary>
+    private const int PiecesKept = 16;
+
     private readonly Queue<byte[]> _pieces = new();
+    private readonly Stack<byte[]> _free = new();
     private byte[]? _last;
     private int _begin, _end;
 
@@ -23,7 +27,7 @@ internal sealed class AofTail
         {
             if (_last == null || _end == _last.Length)
             {
-                _last = ArrayPool<byte>.Shared.Rent(PieceBytes);
+                if (!_free.TryPop(out _last)) _last = GC.AllocateUninitializedArray<byte>(PieceBytes);
                 _pieces.Enqueue(_last);
                 _end = 0;
             }
@@ -50,7 +54,10 @@ internal sealed class AofTail
             if (count == there) DropPiece();
         }
 
-        if (Bytes == 0 && _pieces.Count > 0) DropPiece();
+        if (Bytes != 0) return;
+        if (_pieces.Count > 0) DropPiece();
+        // Ends: with those that are to go.
+        while (_free.Count > PiecesKept) _free.Pop();
     }
 
     /// <summary>Shows all bytes, in pieces.</summary>
@@ -69,6 +76,6 @@ internal sealed class AofTail
         byte[] first = _pieces.Dequeue();
         if (first == _last) (_last, _end) = (null, 0);
         _begin = 0;
-        ArrayPool<byte>.Shared.Return(first);
+        _free.Push(first);
     }
 }

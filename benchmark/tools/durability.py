@@ -85,7 +85,15 @@ class Running:
     def memory(self):
         """Bytes of the server and of its children that they do not share."""
         pids = [self.process.pid, *map(int, open(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read().split())]
-        return sum(int(re.search(r"^Pss:\s+(\d+)", open(f"/proc/{pid}/smaps_rollup").read(), re.M)[1]) << 10 for pid in pids)
+        return sum(map(proportional, pids))
+
+
+def proportional(pid):
+    """Bytes of memory of a process, of what it shares its part; 0 when it has just ended."""
+    try:
+        return int(re.search(r"^Pss:\s+(\d+)", open(f"/proc/{pid}/smaps_rollup").read(), re.M)[1]) << 10
+    except (OSError, TypeError):
+        return 0
 
 
 def flushes(args):

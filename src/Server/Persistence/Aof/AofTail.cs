@@ -9,8 +9,8 @@ internal sealed class AofTail
 {
     private const int PieceBytes = 256 * 1024;
 
-    /// <summary>Pieces that stay when all is on the disk. Under load those of the last second are used again: fresh ones
-    /// would cost more than the copies.</summary>
+    /// <summary>Pieces that stay when all is on the disk. Under load those of the last second are used again: fresh
+    /// ones would cost more than the copies.</summary>
     private const int PiecesKept = 16;
 
     private readonly Queue<byte[]> _pieces = new();

@@ -172,7 +172,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (begin == 0 && Detail != TimingDetail.None && (command.Timing <= TimingDetail.Long
                 || command.Timing <= Detail)) begin = Stopwatch.GetTimestamp();
             // Memory that the commands before have let go of is freed here, if possible; or they have used too much.
-            if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
+            if (_store.Freeing.IsDue) _store.Freeing.BetweenCommands();
             if (ChecksParts && (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
             else if (Events.Effects.IsFull && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0)

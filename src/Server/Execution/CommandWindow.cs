@@ -632,7 +632,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
     private void AfterCommands()
     {
         if (_output.Buffer.Length > FlushBytes || _output.ReferencedBytes > ShareBytes) FlushMuch();
-        if (_store.HasLetGoOfMuch) _store.FreeBetweenCommands();
+        if (_store.Freeing.IsDue) _store.Freeing.BetweenCommands();
         if (_runner.SlowSince == 0) return;
         CountShare(_runner.SlowSince, Stopwatch.GetTimestamp());
         _runner.SlowSince = 0;

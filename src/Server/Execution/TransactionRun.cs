@@ -64,7 +64,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             }
 
             // A snapshot has yet to keep some of them: that comes first, and no key is held meanwhile.
-            if (context.Store.TryAwaitKept(context.Store.Keys))
+            if (context.Store.SnapshotWait.TryAwait(context.Store.Keys))
             {
                 context.AwaitSnapshot();
                 return done = false;

@@ -197,7 +197,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// held until then.</summary>
     private void BeginHolding(ref CommandContext context, int first, int keys)
     {
-        if (!context.Store.MayHaveToAwait || !context.Store.TryAwaitKept(context.ListKeys(first, keys)))
+        if (!context.Store.SnapshotWait.MayHaveTo
+            || !context.Store.SnapshotWait.TryAwait(context.ListKeys(first, keys)))
         {
             RunHolding(ref context, first, keys);
             return;
@@ -213,7 +214,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         var command = _awaiting!;
         context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, context.Session.Blocks);
-        if (context.Store.TryAwaitKept(context.ListKeys(_firstKey, _keyCount)))
+        if (context.Store.SnapshotWait.TryAwait(context.ListKeys(_firstKey, _keyCount)))
         {
             context.AwaitSnapshot();
             return;

@@ -107,7 +107,7 @@ internal readonly unsafe ref struct HeldValue
     /// <summary>When the first field of a hash expires, or earlier; <see cref="FieldExpiry.Never"/>: none has an
     /// expiry.</summary>
     public long FieldExpiryMs => Exists && RecordWord.HoldsFields(_held.Word)
-        ? RecordChanges.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
+        ? RecordCounts.FieldExpiryOf(_held.Record, _held.Word) : FieldExpiry.Never;
 
     /// <summary>To be called after each change of expiries of fields.</summary>
     /// <param name="had">Whether there were any before.</param>
@@ -115,8 +115,8 @@ internal readonly unsafe ref struct HeldValue
     public void NoteFieldExpiry(bool had, long expired = 0)
     {
         Debug.Assert(expired >= 0, "fields are counted");
-        _changes.NoteFieldExpiry(_held, had);
-        if (expired != 0) _changes.CountExpiredFields(_held, expired);
+        _changes.Counts.NoteFieldExpiry(_held, had);
+        if (expired != 0) _changes.Counts.CountExpiredFields(_held, expired);
     }
 
     /// <summary>Ends a change of a large collection: if much of its memory is free, has it seen to. No reservation is

@@ -108,7 +108,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         for (int i = 0; i < _count; i++)
         {
             ref HeldRecord held = ref _held[i];
-            isAwaited |= held.Exists && session.TryAwaitKept(held.Database, held.Record, held.Word, held.Hash);
+            isAwaited |= held.Exists && session.SnapshotWait.TryAwait(held.Database, held.Record, held.Word, held.Hash);
         }
 
         return isAwaited;

@@ -120,8 +120,9 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
         for (int number = 0; number < table.Length; number++)
         {
             if (old[number] == table[number] || table[number] is not { } after) continue;
+            if (session == null) continue;
             foreach (WatchedKey key in watches.Of(number))
-                session?.TryDeleteExpired(after, new Key(key.Bytes, key.Hash));
+                ExpiredKeys.TryDelete(session, after, new Key(key.Bytes, key.Hash));
         }
 
         for (int number = 0; number < table.Length; number++)

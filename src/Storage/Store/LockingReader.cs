@@ -63,7 +63,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
                 if (!RecordWord.Same(Record.ReadWord(record), word)) continue;
             }
 
-            if (expired) session.DeleteExpired(key);
+            if (expired) ExpiredKeys.Delete(session, key);
             return status;
         }
     }

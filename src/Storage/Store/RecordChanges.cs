@@ -18,6 +18,7 @@ internal sealed unsafe class RecordChanges
     private readonly WatchTable _watches;
     private readonly KeyNotices _notices;
     private readonly KeyArrivals _arrivals;
+    private readonly RecordCounts _counts;
 
     /// <param name="queue">What its segments are for.</param>
     public RecordChanges(Store store, int slot, SegmentQueue queue = SegmentQueue.Young)
@@ -28,6 +29,7 @@ internal sealed unsafe class RecordChanges
         _watches = store.Watches;
         _notices = new KeyNotices(store, slot);
         _arrivals = _notices.Arrivals;
+        _counts = new RecordCounts(store.Log, slot);
         _writers = new SegmentWriters(store.Log, store.Budget, store.Epochs, queue);
         _builder = new RecordBuilder(_writers, store.Budget, store.Log);
     }
@@ -36,6 +38,9 @@ internal sealed unsafe class RecordChanges
 
     /// <summary>Who is told of what is changed here, and how.</summary>
     public KeyNotices Notices => _notices;
+
+    /// <summary>What databases count of their records.</summary>
+    public ref readonly RecordCounts Counts => ref _counts;
 
     /// <summary>Unix milliseconds of this turn.</summary>
     public long NowMs { get; private set; }
@@ -208,7 +213,7 @@ internal sealed unsafe class RecordChanges
         MayBeginAnew = false;
         if (_watches.IsAny)
             _notices.CountChange(held, why == KeyNote.Expired ? ChangeCause.Time : ChangeCause.Command);
-        Forget(held.Database, held.Record, held.Word);
+        _counts.Remove(held.Database, held.Record, held.Word);
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
@@ -277,7 +282,7 @@ internal sealed unsafe class RecordChanges
         SegmentInfo* info = _log.InfoOf(copy);
         long expiry = Record.ExpiryOf(record, word);
         if (expiry != NewValue.NoExpiry) info->NoteExpiry(expiry);
-        if (RecordWord.HoldsFields(word)) info->NoteExpiry(FieldExpiryOf(record, word));
+        if (RecordWord.HoldsFields(word)) info->NoteExpiry(RecordCounts.FieldExpiryOf(record, word));
         ulong hash = database.Index.Hash.Of(Record.KeyOf(record, word));
         Record.WriteWord(copy, word);       // unlocked, complete; release before it is published
         database.Index.Replace(hash, _log.AddressOf(record), _log.AddressOf(copy));
@@ -392,7 +397,7 @@ internal sealed unsafe class RecordChanges
         Debug.Assert(RecordWord.ValueBytes(held.Word) >= sizeof(long), "there is room for a pointer");
         NoteChange(held);
         Database.Stripe* stripe = held.Database.StripeOf(_slot);
-        bool existed = held.Exists, hadFieldExpiry = existed && HasFieldExpiry(held.Record, held.Word);
+        bool existed = held.Exists, hadFieldExpiry = existed && RecordCounts.HasFieldExpiry(held.Record, held.Word);
         if (existed) ReleaseValue(held.Database, held.Record, held.Word);
         Unsafe.WriteUnaligned(Record.ValueOf(held.Record, held.Word), (nint)region.Start);
         int oldSize = RecordWord.Size(held.Word);
@@ -400,34 +405,10 @@ internal sealed unsafe class RecordChanges
         GiveBack(held.Record, oldSize, RecordWord.Size(held.Word));
         stripe->Outside++;
         if (!existed) Note(held.Database, held.Record, held.Word, NewValue.NoExpiry, alreadyOutside: true);
-        else NoteFieldExpiry(held, hadFieldExpiry);
+        else _counts.NoteFieldExpiry(held, hadFieldExpiry);
         Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
         TellIfAdded(existed, held);
     }
-
-    /// <summary>Counts a hash that has got a first field with an expiry, or lost the last, and notes with the segment
-    /// when to look for it.</summary>
-    /// <param name="had">Whether it had one before.</param>
-    public void NoteFieldExpiry(in HeldRecord held, bool had)
-    {
-        long earliest = held.Exists && RecordWord.HoldsFields(held.Word)
-            ? FieldExpiryOf(held.Record, held.Word) : FieldExpiry.Never;
-        bool has = earliest != FieldExpiry.Never;
-        if (has) _log.InfoOf(held.Record)->NoteExpiry(earliest);
-        if (has != had) held.Database.StripeOf(_slot)->WithFieldExpiry += has ? 1 : -1;
-    }
-
-    /// <summary>Counts fields that were removed because their time had passed.</summary>
-    public void CountExpiredFields(in HeldRecord held, long fields) =>
-        held.Database.StripeOf(_slot)->ExpiredFields += fields;
-
-    /// <summary>When the first field of a hash expires, or earlier.</summary>
-    public static long FieldExpiryOf(byte* record, ulong word) =>
-        FieldExpiry.EarliestOf(Record.ValueOf(record, word), RecordWord.Kind(word), RecordWord.ValueBytes(word));
-
-    /// <summary>Whether it is a hash that has fields with an expiry.</summary>
-    public static bool HasFieldExpiry(byte* record, ulong word) =>
-        RecordWord.HoldsFields(word) && FieldExpiryOf(record, word) != FieldExpiry.Never;
 
     /// <summary>Notes that the value of a held key is being changed where it is: readers that began before will
     /// notice.</summary>
@@ -495,7 +476,7 @@ internal sealed unsafe class RecordChanges
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
         if (existed)
         {
-            Forget(database, held.Record, held.Word);
+            _counts.Remove(database, held.Record, held.Word);
             ReleaseValue(database, held.Record, held.Word);
         }
 
@@ -520,7 +501,7 @@ internal sealed unsafe class RecordChanges
         ValueKind kind = block ? ValueKind.BlockString : next.Kind;
         ValueKind oldKind = RecordWord.Kind(word);
         int oldBytes = RecordWord.ValueBytes(word);
-        bool hadFieldExpiry = existed && HasFieldExpiry(held.Record, word);
+        bool hadFieldExpiry = existed && RecordCounts.HasFieldExpiry(held.Record, word);
         if (block)
         {
             // Only APPEND and the like to a block that nobody else holds: everything else is a new block, hence a copy.
@@ -561,7 +542,7 @@ internal sealed unsafe class RecordChanges
 
         held.Word = block ? RecordWord.NextVersion(word) : word;
         long oldExpiry = existed && hasSlot ? Record.ExpiryOf(held.Record, word) : NewValue.NoExpiry;
-        if (existed) Forget(held.Database, oldExpiry, hadFieldExpiry);
+        if (existed) _counts.Remove(held.Database, oldExpiry, hadFieldExpiry);
         if (hasSlot) Record.SetExpiry(held.Record, next.ExpiryMs);
         Note(held.Database, held.Record, held.Word, next.ExpiryMs, alreadyOutside: true);
         TellIfAdded(existed, held);
@@ -588,33 +569,12 @@ internal sealed unsafe class RecordChanges
         }
 
         NoteChange(held);
-        Forget(held.Database, held.Record, held.Word);
+        _counts.Remove(held.Database, held.Record, held.Word);
         Record.SetExpiry(held.Record, expiryMs);
         held.Word = RecordWord.NextVersion(held.Word);
         Note(held.Database, held.Record, held.Word, expiryMs, alreadyOutside: true);
         return StoreStatus.Ok;
     }
-
-    /// <summary>Writes another expiry, or none, into a locked record that has room for one; its word is the caller's to
-    /// change.</summary>
-    /// <remarks>Of a string: fields of hashes count differently.</remarks>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void MoveExpiry(Database database, byte* record, long expiryMs)
-    {
-        Debug.Assert(Record.IsLocked(record), "only who holds a key changes its expiry");
-        long old = Record.ExpiryOf(record, RecordWord.HasExpiry);
-        if (old == expiryMs) return;
-        // one of the two is none
-        if ((old | expiryMs) < 0) CountExpiry(database, old == NewValue.NoExpiry ? 1 : -1);
-        Record.SetExpiry(record, expiryMs);
-        database.StripeOf(_slot)->ExpirySum += ExpiryPart(expiryMs) - ExpiryPart(old);
-        if (expiryMs != NewValue.NoExpiry) _log.InfoOf(record)->NoteExpiryOfLocked(expiryMs);
-
-        static long ExpiryPart(long ms) => ms < 0 ? 0 : Database.ExpiryPart(ms);
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void CountExpiry(Database database, int more) => database.StripeOf(_slot)->WithExpiry += more;
 
     /// <summary>The first expiry of a record: a copy that is 8 bytes longer.</summary>
     private StoreStatus AddExpirySlot(ref HeldRecord held, long expiryMs)
@@ -630,7 +590,7 @@ internal sealed unsafe class RecordChanges
         int content = RecordWord.KeyBytes(word) + RecordWord.ValueBytes(word);
         Buffer.MemoryCopy(held.Record + 8, record + 16, content, content);
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
-        Forget(database, held.Record, held.Word);
+        _counts.Remove(database, held.Record, held.Word);
         _builder.Kill(held.Record, held.Word);
         held.Record = record;
         held.Word = word;
@@ -638,44 +598,11 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
+    /// <summary>Counts a record that has just become what its key has, and when it expires.</summary>
     private void Note(Database database, byte* record, ulong word, long expiryMs, bool alreadyOutside = false)
     {
-        Database.Stripe* stripe = database.StripeOf(_slot);
-        stripe->Keys++;
         Touch(record);
-        if (!alreadyOutside)
-        {
-            if (RecordWord.HoldsPointer(word)) stripe->Outside++;
-            if (RecordWord.KeyField(word) == RecordWord.LongKey) stripe->Outside++;
-        }
-
-        if (RecordWord.HoldsFields(word))
-        {
-            long earliest = FieldExpiryOf(record, word);
-            if (earliest != FieldExpiry.Never)
-            {
-                stripe->WithFieldExpiry++;
-                _log.InfoOf(record)->NoteExpiry(earliest);
-            }
-        }
-
-        if (expiryMs == NewValue.NoExpiry) return;
-        stripe->WithExpiry++;
-        stripe->ExpirySum += Database.ExpiryPart(expiryMs);
-        _log.InfoOf(record)->NoteExpiry(expiryMs);
-    }
-
-    private void Forget(Database database, byte* record, ulong word) =>
-        Forget(database, Record.ExpiryOf(record, word), HasFieldExpiry(record, word));
-
-    private void Forget(Database database, long expiryMs, bool hasFieldExpiry)
-    {
-        Database.Stripe* stripe = database.StripeOf(_slot);
-        stripe->Keys--;
-        if (hasFieldExpiry) stripe->WithFieldExpiry--;
-        if (expiryMs == NewValue.NoExpiry) return;
-        stripe->WithExpiry--;
-        stripe->ExpirySum -= Database.ExpiryPart(expiryMs);
+        _counts.Add(database, record, word, expiryMs, alreadyOutside);
     }
 
     /// <summary>Deletes what a held record holds, since its time has passed; the key stays held.</summary>

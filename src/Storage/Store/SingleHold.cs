@@ -36,7 +36,7 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
     private StoreStatus HoldLocked(byte* record, ulong word, in Key key, DataType type, int expectedBytes)
     {
         Debug.Assert(Record.IsLocked(record), "the caller has locked the record");
-        session.AwaitKept(record, word, key.Hash);
+        session.SnapshotWait.Await(record, word, key.Hash);
         _held = session.HeldOf(record, session.Uses.Counted(word), key);
         if (Record.IsExpired(record, word, session.NowMs))
         {

@@ -14,9 +14,6 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Readings that a writer may disturb before a reader locks.</summary>
     internal const int OptimisticReadsMax = 3;
 
-    /// <summary>What a turn may let go of, about, before some of it is to be freed.</summary>
-    private const long LetGoMax = 16 << 20;
-
     private readonly Store _store;
     private readonly DatabaseTable _databases;
     private readonly int _slot;
@@ -28,7 +25,6 @@ public sealed unsafe class StoreSession : IDisposable
     private readonly WatchTable _watches;
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
-    private long _addedBytes;
     private readonly KeyArrivals _arrivals;
     private EvictionRule? _rule;
     private UseMeter _uses;
@@ -47,6 +43,8 @@ public sealed unsafe class StoreSession : IDisposable
         Single = new SingleHold(this, _changes, _locks, store);
         Transacting = new SessionTransaction(this, _changes, store.SteppedHolds);
         Presence = new SessionPresence(store, slot);
+        SnapshotWait = new SnapshotWait(this, store);
+        Freeing = new TurnFreeing(this, store);
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
@@ -128,6 +126,9 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The one key that it holds outside of transactions.</summary>
     internal SingleHold Single { get; }
 
+    /// <summary>What a snapshot has to keep before the session changes it.</summary>
+    internal SnapshotWait SnapshotWait { get; }
+
     /// <summary>Asks ahead for the memory of what commands will use.</summary>
     internal LookAhead LookAhead { get; }
 
@@ -173,7 +174,7 @@ public sealed unsafe class StoreSession : IDisposable
         ReadClock();
         if (!ReferenceEquals(_rule, _store.Eviction)) Follow(_store.Eviction);
         _selected.BeginTurn(_store.Table);
-        _addedBytes = _store.Deferred.AddedBytes;
+        Freeing.BeginTurn();
         _store.HelpFreeing();
         _store.Room.Foresee();
     }
@@ -201,30 +202,8 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Counts what is used and what is not there.</summary>
     internal ref UseMeter Uses => ref _uses;
 
-    /// <summary>Whether the store has let go of so much in this turn that it should be freed before there is more:
-    /// <see cref="FreeBetweenCommands"/>.</summary>
-    /// <remarks>By other sessions, too: who ticks for nothing loses little.</remarks>
-    internal bool HasLetGoOfMuch => _store.Deferred.AddedBytes - _addedBytes > LetGoMax;
-
-    /// <summary>Between two commands, also of a transaction: lets what the session has let go of so far be freed. What
-    /// was looked ahead is void.</summary>
-    internal void FreeBetweenCommands()
-    {
-        _addedBytes = _store.Deferred.AddedBytes;
-        if (Transaction == null)
-        {
-            _store.Epochs.Advance();        // else the epoch that is announced would be the one that it let go in
-            Tick();
-        }
-        else if (!_store.Databases.TryTick(_slot, Table))
-        {
-            return;
-        }
-
-        // The store's thread does it, unless it has too much to do: then this one, which has made it.
-        _store.TryWake();
-        if (_store.Deferred.Bytes > 4 * LetGoMax) _store.Deferred.Run(isQuick: true);
-    }
+    /// <summary>Whether what was let go of in this turn should be freed before there is more.</summary>
+    internal TurnFreeing Freeing { get; }
 
     /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
     /// segments can be given back from here on.</summary>
@@ -360,7 +339,7 @@ public sealed unsafe class StoreSession : IDisposable
         }
 
         Record.CopyBytes(record + found.Offset, value, length);
-        if (hasSlot) _changes.MoveExpiry(_selected.Database!, record, expiryMs);
+        if (hasSlot) _changes.Counts.MoveExpiry(_selected.Database!, record, expiryMs);
         Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
         _changes.Touch(record);
         return true;
@@ -495,7 +474,7 @@ public sealed unsafe class StoreSession : IDisposable
             }
             else if (TryLock(record, out ulong word))
             {
-                AwaitKept(record, word, key.Hash);
+                SnapshotWait.Await(record, word, key.Hash);
                 var held = HeldOf(record, _uses.Counted(word), key);
                 if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
                 try
@@ -538,63 +517,6 @@ public sealed unsafe class StoreSession : IDisposable
         }
     }
 
-    /// <summary>Lets go of a record, which has just been locked, if a snapshot has yet to keep what it has, and the
-    /// session can come again: then it is kept first.</summary>
-    /// <exception cref="KeyInUseException">The session is to come again.</exception>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal void AwaitKept(byte* record, ulong word, ulong hash)
-    {
-        if (RecordWord.HoldsRegion(word) && _watches.IsAny) AwaitKeptSlow(record, word, hash);
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void AwaitKeptSlow(byte* record, ulong word, ulong hash)
-    {
-        if (!MayComeAgain || !TryAwaitKept(_selected.Database!, record, word, hash)) return;
-        Record.WriteWord(record, word);     // as it was: readers have nothing to notice
-        throw new KeyInUseException(isOfOthers: true);
-    }
-
-    /// <summary>Whether a snapshot is made that may have yet to keep something.</summary>
-    internal bool MayHaveToAwait => _watches.KeepsValues;
-
-    /// <summary>Whether a snapshot has yet to keep a large collection, and does so now. Asked by the owner of its
-    /// record.</summary>
-    internal bool TryAwaitKept(Database database, byte* record, ulong word, ulong hash) =>
-        _watches.KeepsValues && _store.Snapshot is { } snapshot && snapshot.TryAwait(database, hash, record, word);
-
-    /// <summary>Whether a snapshot has yet to keep the large collection of a key, and does so now: for work that is not
-    /// given up once it has begun, and can begin later.</summary>
-    internal bool TryAwaitKept(in Key key) => _watches.IsAny && TryAwaitKeptSlow(_selected.Database, key);
-
-    /// <inheritdoc cref="TryAwaitKept(in Storage.Key)"/>
-    internal bool TryAwaitKept(KeyList keys)
-    {
-        if (!_watches.KeepsValues || Transaction != null) return false;
-        bool isAwaited = false;
-        Database?[] table = Table;
-        foreach (ref KeyList.Entry item in keys.Items)
-            isAwaited |= TryAwaitKeptSlow(table[item.Database], new Key(item.Bytes, item.Hash));
-        return isAwaited;
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool TryAwaitKeptSlow(Database? database, in Key key)
-    {
-        Debug.Assert(_store.Epochs.IsOnline(_slot), "a turn has begun");
-        if (!_watches.KeepsValues || Transaction != null || database == null) return false;
-        // Ends: a round is repeated only when the record died in this very moment.
-        while (database.Index.Find(key.Bytes, key.Hash) is var record && record != null)
-        {
-            if (!TryLock(record, out ulong word)) continue;
-            bool isAwaited = TryAwaitKept(database, record, word, key.Hash);
-            Record.WriteWord(record, word);     // as it was
-            return isAwaited;
-        }
-
-        return false;
-    }
-
     /// <summary>Holds a key for the caller alone until disposed.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
     /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound
@@ -616,7 +538,7 @@ public sealed unsafe class StoreSession : IDisposable
         {
             if (TryLock(record, out ulong word))
             {
-                AwaitKept(record, word, key.Hash);
+                SnapshotWait.Await(record, word, key.Hash);
                 var held = HeldOf(record, word, key);
                 bool expired = Record.IsExpired(record, word, NowMs);
                 if (expired) _changes.Expire(ref held);
@@ -629,39 +551,6 @@ public sealed unsafe class StoreSession : IDisposable
         }
 
         return false;
-    }
-
-    /// <summary>Removes a key whose time has passed, if that is still so and nothing holds it up (CLIENT
-    /// PAUSE).</summary>
-    /// <returns>Whether it was removed.</returns>
-    internal bool DeleteExpired(in Key key)
-    {
-        if (_store.IsExpiryHeld) return false;
-        byte* record = Find(key);
-        if (record == null || !TryLock(record, out ulong word)) return false;
-        if (_watches.IsAny && TryAwaitKept(_selected.Database!, record, word, key.Hash))
-        {
-            Record.WriteWord(record, word);     // as it was; whoever comes later removes it
-            return false;
-        }
-
-        var held = HeldOf(record, word, key);
-        bool expired = Record.IsExpired(record, word, NowMs);
-        if (expired) _changes.Expire(ref held);
-        _changes.LetGo(ref held);
-        return expired;
-    }
-
-    /// <summary>Removes a key of any database if its time has passed and nobody has it locked: never waits.</summary>
-    internal void TryDeleteExpired(Database database, in Key key)
-    {
-        byte* record = database.Index.Find(key.Bytes, key.Hash);
-        if (record == null) return;
-        ulong word = Record.ReadWord(record);
-        if (RecordWord.IsBusy(word) || !Record.TryLockFrom(record, word)) return;
-        var held = new HeldRecord { Database = database, Record = record, Word = word, Hash = key.Hash };
-        if (Record.IsExpired(record, word, NowMs)) _changes.Expire(ref held);
-        _changes.LetGo(ref held);
     }
 
     /// <summary>Holds all keys of the list for the caller alone until disposed; absent keys too.</summary>

@@ -46,7 +46,7 @@ internal sealed unsafe class AdditionSteps<TAdd> : HeldSteps where TAdd : struct
         while (context.Args.Position < end && !context.Args.Failed) _add.Read(ref context.Args);
         _read = context.Args.Position;
         if (!context.Args.Failed && _read < _command.Count) return false;
-        if (!context.Args.Failed && context.Store.TryAwaitKept(key))
+        if (!context.Args.Failed && context.Store.SnapshotWait.TryAwait(key))
         {
             context.AwaitSnapshot();
             return false;

@@ -95,7 +95,7 @@ internal sealed unsafe class ExpirySweeper(Store store)
             bool gone = false;
             if (expiry != NewValue.NoExpiry)
             {
-                gone = expiry <= now && session.DeleteExpired(session.Key(Record.KeyOf(record, word)));
+                gone = expiry <= now && ExpiredKeys.Delete(session, session.Key(Record.KeyOf(record, word)));
                 if (!gone) earliest = Math.Min(earliest, Math.Max(expiry, now + 1));
             }
 
@@ -111,7 +111,7 @@ internal sealed unsafe class ExpirySweeper(Store store)
     {
         long earliest = FieldExpiryOf(record, word, now);
         if (earliest > now) return earliest;
-        if (session.TryAwaitKept(session.Key(Record.KeyOf(record, word)))) return now + 1;
+        if (session.SnapshotWait.TryAwait(session.Key(Record.KeyOf(record, word)))) return now + 1;
         // Ends: after HoldsPerRound rounds at the latest.
         for (int holds = 0; holds < HoldsPerRound; holds++)
         {
@@ -144,7 +144,7 @@ internal sealed unsafe class ExpirySweeper(Store store)
             return RecordWord.Same(Record.ReadWord(record), word) ? earliest : now;
         }
 
-        long packed = RecordChanges.FieldExpiryOf(record, word);
+        long packed = RecordCounts.FieldExpiryOf(record, word);
         Volatile.ReadBarrier();     // the value before the word again
         return RecordWord.Same(Record.ReadWord(record), word) ? packed : now;
     }

@@ -86,7 +86,7 @@ internal static unsafe class IntegrityCheck
                     long expiry = Record.ExpiryOf(record, word);
                     if (expiry != NewValue.NoExpiry)
                         (withExpiry, expirySum) = (withExpiry + 1, expirySum + Database.ExpiryPart(expiry));
-                    if (RecordChanges.HasFieldExpiry(record, word)) withFieldExpiry++;
+                    if (RecordCounts.HasFieldExpiry(record, word)) withFieldExpiry++;
                     if (RecordWord.HoldsPointer(word)) outside++;
                     if (RecordWord.KeyField(word) == RecordWord.LongKey) outside++;
                 }
@@ -134,9 +134,9 @@ internal static unsafe class IntegrityCheck
                 long expiry = Record.ExpiryOf(record, word);
                 if (RecordWord.Kind(word) == ValueKind.PackedHash)
                     new PackedFields(new ValueView(record, word).Run).Check();
-                if (RecordChanges.HasFieldExpiry(record, word))
+                if (RecordCounts.HasFieldExpiry(record, word))
                 {
-                    long first = RecordChanges.FieldExpiryOf(record, word);
+                    long first = RecordCounts.FieldExpiryOf(record, word);
                     Require(store.Log.Info(segment)->EarliestExpiryMs <= first,
                         $"segment {segment} does not know of the field that expires at {first} in the hash at "
                         + $"{address}");

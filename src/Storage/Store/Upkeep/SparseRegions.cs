@@ -117,7 +117,7 @@ internal sealed class SparseRegions(Store store)
     {
         if (noted.Database.IsDropped) return true;
         session.Use(noted.Database);
-        if (session.TryAwaitKept(session.Key(noted.Key))) return false;
+        if (session.SnapshotWait.TryAwait(session.Key(noted.Key))) return false;
         using var rebuild = new RegionRebuild(store);
         IHeldSteps? use = null;
         bool isWanted, copies, isDone = false;

@@ -231,8 +231,7 @@ public sealed class KvServer : IAsyncDisposable
     internal Snapshots Snapshots { get; }
 
     /// <summary>Whether commands of the append-only file are being run: no key expires and none is evicted before all
-    /// of
-    /// them have.</summary>
+    /// of them have.</summary>
     // Volatile: the store's thread looks at it before each of its rounds; sessions of the replay have a clock of their
     // own.
     internal bool IsReplaying

@@ -299,11 +299,7 @@ internal sealed class CommandEffects(Feed feed)
         if (_changes != 0) _open.AddAll(_said);
         Forget();
         Close();
-        LastTicketOfPieces = LastTicket;
     }
-
-    /// <summary>The last ticket of a command that has several.</summary>
-    public long LastTicketOfPieces { get; private set; }
 
     private void Forget()
     {

@@ -11,9 +11,7 @@ internal static class OtherClients
     public static bool TryStop(ref CommandContext context)
     {
         if (context.InTransaction) return true;
-        // Ends: after TriesMax tries.
-        for (int tries = 0; tries <= TriesMax; tries++)
-            if (context.Store.Presence.TryPauseNow()) return true;
+        if (context.Store.Presence.TryPauseNow(TriesMax)) return true;
         context.Fail("ERR the other clients could not be stopped"u8);
         return false;
     }

@@ -303,7 +303,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         {
             Debug.Assert(_group[index].Session == session, "a session's replies go to its own client");
             Fault.Point("reply.send");
-            if (_server.Aof.Holds(session))
+            if (_server.Aof.Holds(session.LastTicket))
             {
                 HoldForDisk(_group[index], output, start, end);
                 return;

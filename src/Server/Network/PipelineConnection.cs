@@ -226,7 +226,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         lock (_guard)
         {
-            if (_server.Aof.Holds(Session)) HoldLatched();
+            if (_server.Aof.Holds(Session.LastTicket)) HoldLatched();
             if (_isWriting || end - start > DirectBytes || output.HasReference(end) || IsHeldLatched())
                 AppendLatched(output, start, end);
             else if (_tlsOutput != null) EncryptLatched(lease, output, start, end);
@@ -255,7 +255,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is held");
         if (_heldTicket == 0) return false;
-        if (_server.Aof.HoldsReplies && _heldTicket > _server.Aof.DurableTicket) return true;
+        if (_server.Aof.Holds(_heldTicket)) return true;
         _heldTicket = 0;
         return false;
     }

@@ -142,7 +142,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         Action<string?>? done, out string? error)
     {
         error = null;
-        if (Job != null || !TryPause(session)) return false;
+        if (Job != null || !session.Presence.TryPauseNow(TriesMax)) return false;
         SnapshotJob job;
         try
         {
@@ -172,14 +172,6 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         server.Data.LogInformation("Writing {File} beside clients: {Keys} keys", path, job.KeysAtInstant);
         job.Start();
         return true;
-    }
-
-    private static bool TryPause(StoreSession session)
-    {
-        // Each try waits some milliseconds for a session that is in a long turn. Ends: after TriesMax.
-        for (int tries = 0; tries < TriesMax; tries++)
-            if (session.Presence.TryPauseNow()) return true;
-        return false;
     }
 
     /// <summary>Ends what is being written beside clients before its end, and waits until it has ended.</summary>

@@ -18,15 +18,17 @@ namespace Kv.Server.Replication;
 /// </remarks>
 internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 {
+    private const int TickMs = 1000;
+
     private readonly Lock _guard = new();
     private readonly List<Replica> _all = [];
     private readonly List<AckWait> _waits = [];
     private readonly Queue<byte[]> _pieces = new();
     private readonly List<SyncFile> _writing = [];
     private Timer? _timer;
-    private SyncFile? _file;
+    private SyncFile? _newest;
     private long _sentBytes, _fullSyncs, _partialSyncs, _refusedPartialSyncs;
-    private long _files, _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
+    private long _lastFile, _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
     private bool _isAttached;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
@@ -80,12 +82,12 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
         lock (_guard)
         {
-            if (_file is not { MayJoin: true }) _writing.Add(_file = new SyncFile(server, this, ++_files));
-            var replica = new Replica(session, _file) { AcknowledgedTickMs = server.TickMs };
+            if (_newest is not { MayJoin: true }) _writing.Add(_newest = new SyncFile(server, this, ++_lastFile));
+            var replica = new Replica(session, _newest) { AcknowledgedTickMs = server.TickMs };
             session.Kind = ClientKind.Replica;
             _fullSyncs++;
             _all.Add(replica);
-            _file.Join(replica);
+            _newest.Join(replica);
             return replica;
         }
     }
@@ -105,8 +107,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
                 foreach (var wait in _waits)
                     if (wait.Ticket <= _writtenTicket) wait.Offset ??= _written;
                 server.Feed.SetUrgent(this, true);
-                long periodMs = 1000;
-                _timer = new Timer(_ => Tick(), null, periodMs, periodMs);
+                _timer = new Timer(_ => Tick(), null, TickMs, TickMs);
             }
         }
 

@@ -102,6 +102,20 @@ internal sealed class SessionPresence(Store store, int slot)
         return false;
     }
 
+    /// <summary>Tries it several times, each of which waits some milliseconds for a session that is in a long
+    /// turn.</summary>
+    public bool TryPauseNow(int tries)
+    {
+        // Ends: after so many tries.
+        for (; tries > 0; tries--)
+        {
+            if (TryPauseNow()) return true;
+            Thread.Yield();     // it waits for nobody where work in steps holds keys
+        }
+
+        return false;
+    }
+
     /// <inheritdoc cref="StoreSession.EndPause"/>
     public void EndPause()
     {

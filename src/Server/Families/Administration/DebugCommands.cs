@@ -329,10 +329,8 @@ internal static class DebugCommands
     // All clients wait while everything is walked: some 100 ns a key or element.
     private static void Integrity(ref CommandContext context)
     {
-        // Ends: after PauseTriesMax tries.
-        for (int tries = 0; !context.Store.Presence.TryPauseNow(); tries++)
+        if (!context.Store.Presence.TryPauseNow(PauseTriesMax))
         {
-            if (tries < PauseTriesMax) continue;
             context.Fail("ERR the other clients could not be stopped, or this one is in a transaction"u8);
             return;
         }

@@ -50,9 +50,6 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     /// <summary>Where the first increment is until there is a base that it comes after.</summary>
     public string TemporaryIncrement => PathOf($"{TemporaryPrefix}{fileName}.incr");
 
-    /// <summary>Whether there is an append-only file.</summary>
-    public bool Exist => device.Exists(ManifestPath) || device.Exists(OldFile);
-
     /// <summary>Reads the manifest. A single file of before becomes the base.</summary>
     /// <returns>False: there is nothing.</returns>
     /// <exception cref="AofException">The manifest cannot be read, or a file that it names is missing.</exception>

@@ -32,9 +32,6 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     /// <summary>What was cut off the last file.</summary>
     public long BytesCut { get; private set; }
 
-    /// <summary>Bytes of the base, as they were loaded.</summary>
-    public long BaseBytes { get; private set; }
-
     /// <summary>Bytes of all files.</summary>
     public long Bytes { get; private set; }
 
@@ -93,7 +90,6 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         if (reader.Damage is { } damage) CutOrFail(reader, damage, path, length, isLast);
         Bytes += reader.Position;
         server.Loading?.EndFile(length);
-        if (file.Type == AofFileType.Base) BaseBytes = reader.Position;
         return file.Type == AofFileType.Increment && start == 0 ? new AofEnd(file, reader.Position, reader.Sum) : null;
     }
 

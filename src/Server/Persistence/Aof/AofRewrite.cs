@@ -110,16 +110,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
     /// <summary>The file was not switched on.</summary>
     private void EndWriter()
     {
-        using var written = new ManualResetEventSlim();
-        using (var guard = server.Store.Enter())
-        {
-            // Ends: each try waits for those that are in a long turn.
-            while (!guard.Session.Presence.TryPauseNow()) Thread.Yield();
-            server.Feed.Detach(Writer!, written.Set);
-            guard.Session.EndPause();
-        }
-
-        written.Wait();
+        if (!WriterPause.TryDetach(server, Writer!)) return;        // the server ends
         Writer!.Dispose();
         files.TryDelete(files.TemporaryIncrement);
         server.Data.LogError("The append-only file is still off");

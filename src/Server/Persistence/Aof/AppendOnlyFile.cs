@@ -21,10 +21,6 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
 {
     private const int TickMs = 100;
 
-    /// <summary>Each try waits some milliseconds for those that are in a long turn; at the end of the server one may
-    /// never come out of it.</summary>
-    private const int TriesMax = 200;
-
     private readonly object _guard = new();
     private readonly ConcurrentDictionary<BlockedForDisk, byte> _waiting = new();
     private ImmutableArray<Action> _releases = [];
@@ -35,7 +31,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private RefusalText? _refusal;
     private Thread? _keeper;
     private bool _isReady, _isAsked, _isEnding, _holdsReplies, _hasFailed;
-    private long _settledBytes, _baseBytes, _grownFrom, _rewrites, _failures, _lastTookSeconds = -1, _retryTickMs;
+    private long _settledBytes, _grownFrom, _rewrites, _failures, _lastTookSeconds = -1, _retryTickMs;
 
     private ServerOptions Options => server.Options;
 
@@ -106,8 +102,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// <summary>Bytes that the start has cut off.</summary>
     public long BytesCut { get; private set; }
 
-    /// <summary>Whether the replies of a session have to wait.</summary>
-    public bool Holds(Session session) => HoldsReplies && session.LastTicket > DurableTicket;
+    /// <summary>Whether replies have to wait that are about what was done up to a ticket.</summary>
+    public bool Holds(long ticket) => HoldsReplies && ticket > DurableTicket;
 
     /// <summary>Whether all that a session has written is on the disk.</summary>
     public bool IsDurable(Session session) => session.LastTicket <= DurableTicket;
@@ -248,14 +244,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         }
 
         var writer = NewWriter(file, end.Value);
-        using (var guard = server.Store.Enter())
-        {
-            // Ends: nobody is there but the store's own thread.
-            while (!guard.Session.Presence.TryPauseNow()) Thread.Yield();
-            server.Feed.Attach(writer);
-            guard.Session.EndPause();
-        }
-
+        WriterPause.Attach(server, writer);
         Use(writer);
     }
 
@@ -267,7 +256,6 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         using (var guard = server.Store.Enter()) end = loader.Load(guard.Session);
         Volatile.Write(ref _settledBytes, loader.Bytes - (end?.Length ?? 0));
         Volatile.Write(ref _grownFrom, loader.Bytes);
-        Volatile.Write(ref _baseBytes, loader.BaseBytes);
         (LoadedCommands, BytesCut) = (loader.Commands, loader.BytesCut);
         server.Data.LogInformation("DB loaded from append only file: {Seconds:F3} seconds, {Keys} keys of the base, "
             + "{Commands} commands, {Bytes} bytes", Stopwatch.GetElapsedTime(begin).TotalSeconds, loader.Keys,
@@ -413,7 +401,6 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         {
             if (rewrite.IsFirst) Use(rewrite.Writer!);
             long baseBytes = rewrite.BaseBytes;
-            Volatile.Write(ref _baseBytes, baseBytes);
             Volatile.Write(ref _settledBytes, baseBytes - rewrite.EarlierBytes);
             Volatile.Write(ref _grownFrom, Bytes == 0 ? baseBytes : Bytes);
             Volatile.Write(ref _lastTookSeconds, (long)Stopwatch.GetElapsedTime(rewrite.Begun).TotalSeconds);
@@ -447,24 +434,12 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private void End()
     {
         var writer = _writer!;
-        using var written = new ManualResetEventSlim();
-        using (var guard = server.Store.Enter())
+        if (!WriterPause.TryDetach(server, writer))
         {
-            int tries = 0;
-            // Ends: each try waits for those that are in a long turn; at the end of the server not for ever.
-            while (!guard.Session.Presence.TryPauseNow())
-            {
-                Thread.Yield();
-                if (!_isEnding || ++tries < TriesMax) continue;
-                writer.Sync();
-                return;
-            }
-
-            server.Feed.Detach(writer, written.Set);
-            guard.Session.EndPause();
+            writer.Sync();
+            return;
         }
 
-        written.Wait();
         Volatile.Write(ref _isReady, false);
         FollowPolicy(Options);
         writer.Dispose();

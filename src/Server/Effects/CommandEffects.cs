@@ -17,8 +17,6 @@ namespace Kv.Server.Effects;
 /// </remarks>
 internal sealed class CommandEffects(Feed feed)
 {
-    private static ReadOnlySpan<byte> Del => "DEL"u8;
-
     private readonly EffectBytes _gone = new(), _said = new(), _open = new();
     private FeedBuffer? _buffer;
     private StoreSession? _session;
@@ -68,10 +66,7 @@ internal sealed class CommandEffects(Feed feed)
         if (_ticket != 0 && !Holds) BeginAnew();
         if (note is KeyNote.Expired or KeyNote.Evicted)
         {
-            _gone.Begin(database, 2);
-            _gone.Add(Del);
-            _gone.Add(key);
-            _gone.End();
+            _gone.AddCommand(database, "DEL"u8, key);
         }
         // The change that has just been noted is none of the command's: each field is told of by itself.
         else if (note == KeyNote.FieldsExpired)
@@ -109,10 +104,9 @@ internal sealed class CommandEffects(Feed feed)
     /// <summary>Says the same of a command of two words.</summary>
     public void Say(int database, ReadOnlySpan<byte> name, ReadOnlySpan<byte> key)
     {
-        var effect = Say(database, 2);
-        effect.Add(name);
-        effect.Add(key);
-        effect.End();
+        Debug.Assert(IsOn, "somebody wants to know");
+        SayNothing();
+        _said.AddCommand(database, name, key);
     }
 
     /// <summary>Notes what a command has chosen by itself. Under the key's lock.</summary>

@@ -39,13 +39,22 @@ internal sealed class EffectBytes
         _start = _length;
         var head = Reserve(HeadBytes);
         MemoryMarshal.Write(head, database);
-        AddCount((byte)'*', arguments);
+        AddLine((byte)'*', arguments);
+    }
+
+    /// <summary>Adds a command of two words, whole.</summary>
+    public void AddCommand(int database, ReadOnlySpan<byte> name, ReadOnlySpan<byte> key)
+    {
+        Begin(database, 2);
+        Add(name);
+        Add(key);
+        End();
     }
 
     /// <summary>Adds a word.</summary>
     public void Add(ReadOnlySpan<byte> word)
     {
-        AddCount((byte)'$', word.Length);
+        AddLine((byte)'$', word.Length);
         var room = Reserve(word.Length + 2);
         word.CopyTo(room);
         room[word.Length] = (byte)'\r';
@@ -133,8 +142,7 @@ internal sealed class EffectBytes
     public void AddKept(int database, ReadOnlySpan<byte> command)
     {
         var room = Reserve(HeadBytes + command.Length);
-        MemoryMarshal.Write(room, database);
-        MemoryMarshal.Write(room[sizeof(int)..], command.Length);
+        WriteHead(room, database, command.Length);
         command.CopyTo(room[HeadBytes..]);
         Count++;
     }
@@ -154,14 +162,9 @@ internal sealed class EffectBytes
         _length = Count = 0;
     }
 
-    private void AddCount(byte kind, int count)
+    private unsafe void AddLine(byte kind, int count)
     {
-        Span<byte> line = stackalloc byte[NumberText.MaxInt64Bytes + 3];
-        line[0] = kind;
-        int length = 1 + NumberText.FormatInt64(count, line[1..]);
-        line[length++] = (byte)'\r';
-        line[length++] = (byte)'\n';
-        line[..length].CopyTo(Reserve(length));
+        fixed (byte* at = Reserve(LineBytes(count))) WriteLine(at, kind, count);
     }
 
     private Span<byte> Reserve(int bytes)

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
-using Kv.Protocol;
 
 namespace Kv.Server.Effects;
 
@@ -254,14 +253,8 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     private void StageSelect(int database)
     {
         _database = database;
-        Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
-        int length = NumberText.FormatInt64(database, digits);
-        Stage("*2\r\n$6\r\nSELECT\r\n$"u8);
-        Span<byte> count = stackalloc byte[NumberText.MaxInt64Bytes];
-        Stage(count[..NumberText.FormatInt64(length, count)]);
-        Stage("\r\n"u8);
-        Stage(digits[..length]);
-        Stage("\r\n"u8);
+        Span<byte> select = stackalloc byte[SelectCommand.BytesMax];
+        Stage(select[..SelectCommand.Write(select, database)]);
     }
 
     private void Stage(ReadOnlySpan<byte> bytes)

@@ -145,10 +145,7 @@ internal sealed class KeyspaceEvents : IKeyListener
     {
         if (note is not (KeyNote.Expired or KeyNote.Evicted or KeyNote.Deleted)) return;
         var effects = new EffectBytes();
-        effects.Begin(database, 2);
-        effects.Add("DEL"u8);
-        effects.Add(key);
-        effects.End();
+        effects.AddCommand(database, "DEL"u8, key);
         Feed.AddOther(effects);
     }
 

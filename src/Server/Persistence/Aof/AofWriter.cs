@@ -262,7 +262,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private bool TrySelectLatched()
     {
         if (!_needsSelect) return true;
-        byte[] select = [.. new byte[AofGroup.LineBytes], .. StreamDatabase.Select(_groupDatabase)];
+        byte[] select = [.. new byte[AofGroup.LineBytes], .. SelectCommand.Of(_groupDatabase)];
         if (!WriteLatched(select, select.Length)) return false;
         _needsSelect = false;
         // It is there again wherever the tail is written to.
@@ -507,7 +507,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private AofEnd Fill(IAofFile file, AofEnd begin)
     {
         if (_tail.Bytes == 0) return begin;
-        byte[] select = StreamDatabase.Select(_tailDatabase);
+        byte[] select = SelectCommand.Of(_tailDatabase);
         uint sum = AofSum.Add(begin.Sum, select);
         _tail.Visit(piece => sum = AofSum.Add(sum, piece.Span));
         var line = new byte[AofGroup.LineBytes];

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Text;
 
 namespace Kv.Server.Persistence.Aof;
 
@@ -23,12 +22,5 @@ internal struct StreamDatabase
                 Number = int.Parse(frame[1], NumberStyles.None, CultureInfo.InvariantCulture);
             commands = commands[frame.Length..];
         }
-    }
-
-    /// <summary>The command that selects a database.</summary>
-    public static byte[] Select(int number)
-    {
-        string text = number.ToString(CultureInfo.InvariantCulture);
-        return Encoding.ASCII.GetBytes($"*2\r\n$6\r\nSELECT\r\n${text.Length}\r\n{text}\r\n");
     }
 }

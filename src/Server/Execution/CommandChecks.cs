@@ -153,10 +153,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>What was done waits for the disk or replicas: who writes waits, too.</summary>
     private bool WaitsForFeed(ref CommandContext context, Argument* items)
     {
-        var flags = context.Command.Flags;
-        if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
-        bool writes = (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0;
-        if (!server.Feed.IsOn || items == null || !writes || context.Command.Group == CommandGroup.PubSub
+        if (!server.Feed.IsOn || items == null || !IsWrite(ref context) || context.Command.Group == CommandGroup.PubSub
             || (context.Session.InMulti && context.Command.Name != "EXEC")) return false;
         Hold(ref context, long.MaxValue);
         server.Feed.AddWaiting(context.Session.Unpark);
@@ -236,7 +233,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     {
         var flags = context.Command.Flags;
         if (context.Session.InMulti && context.Command.Name == "EXEC") flags |= context.Session.Transaction!.Flags;
-        return (flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0
+        return (flags & Command.Changing) != 0
             || (orPing && context.Command.Name == "PING");
     }
 

@@ -79,9 +79,7 @@ internal ref struct CommandContext
     /// <summary>The command as it was sent, with its arguments or, in steps, what was kept of them.</summary>
     public readonly unsafe SentCommand Sent => new(Args.At(0), Args.Count)
     {
-        IsEffect = Command is { } command
-            && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0
-            && command.Group != CommandGroup.Transactions,
+        IsEffect = Command is { MayChange: true } command && command.Group != CommandGroup.Transactions,
         Database = Session.Database, Kept = Session.SentEffect, Client = Session,
     };
 

@@ -175,7 +175,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (_store.Freeing.IsDue) _store.Freeing.BetweenCommands();
             if (ChecksParts && (command.Flags & CommandFlags.DenyOom) != 0 && _server.Store.IsFarOverBudget)
                 context.Fail(Errors.OutOfMemory);
-            else if (Events.Effects.IsFull && (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0)
+            else if (command.MayChange && Events.Effects.IsFull)
                 context.Fail(Errors.EffectsTooLong);
             else RunPartNow(ref context);
             bool isDone = session.Steps == null;

@@ -384,7 +384,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
         int least = command.ArgumentsMin, most = command.ArgumentsMax;
         const CommandFlags needing = CommandFlags.DenyOom | CommandFlags.WaitsForRoom;
         bool bounded = (command.Flags & needing) != 0 && _server.Store.MaxMemoryBytes != 0;
-        bool isFed = (command.Flags & (CommandFlags.Write | CommandFlags.MayReplicate)) != 0 && _feed.IsOn;
+        bool isFed = command.MayChange && _feed.IsOn;
         context.Command = command;
         context.Args.Begin(null, 0, 0, 0, 0, null);
         runner.Events.Begin(command.Event);

@@ -239,10 +239,9 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     /// <summary>Why a script may not call a command; null: it may.</summary>
     private string? RefusalOf(Command command, int count)
     {
-        const CommandFlags changing = CommandFlags.Write | CommandFlags.MayReplicate;
         if (command.Handler == null || !command.Takes(count)) return ScriptErrors.WrongArity;
         if ((command.Flags & CommandFlags.NoScript) != 0) return ScriptErrors.NotAllowed;
-        return _isReadOnly && (command.Flags & changing) != 0 ? ScriptErrors.ReadOnly : null;
+        return _isReadOnly && command.MayChange ? ScriptErrors.ReadOnly : null;
     }
 
     /// <summary>Why the client's user may not make a call; null: they may.</summary>

@@ -129,6 +129,12 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// process.</summary>
     public int Id { get; private set; }
 
+    /// <summary>Flags of what changes something.</summary>
+    internal const CommandFlags Changing = CommandFlags.Write | CommandFlags.MayReplicate;
+
+    /// <summary>Whether it may change something: keys, or, as FUNCTION LOAD, else what is kept.</summary>
+    internal bool MayChange => (Flags & Changing) != 0;
+
     /// <summary>Whether a call that has changed no key yet may be given up and made again in a later turn.</summary>
     // Transactions and scripts are more than one call, and keep what they have begun elsewhere.
     internal bool MayComeAgain =>

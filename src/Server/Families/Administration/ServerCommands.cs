@@ -2,6 +2,7 @@ using System.Text;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
 using Kv.Server.Reports;
+using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Families;
@@ -137,17 +138,13 @@ internal static class ServerCommands
 
     private static void FlushAll(ref CommandContext context)
     {
-        if (!TryReadFlush(ref context)) return;
-        if (!Run(ref context, static (ref CommandContext context) => context.Store.FlushAll())) return;
-        context.Reply.WriteOk();
+        if (TryReadFlush(ref context)) Change(ref context, static (store, _, _) => store.FlushAll());
     }
 
     private static void FlushDb(ref CommandContext context)
     {
-        if (!TryReadFlush(ref context)) return;
-        if (!Run(ref context, static (ref CommandContext context) => context.Store.Flush(context.Session.Database)))
-            return;
-        context.Reply.WriteOk();
+        if (TryReadFlush(ref context))
+            Change(ref context, static (store, database, _) => store.Flush(database), context.Session.Database);
     }
 
     // Both ways are one: a new, empty database is published, and the old one is freed when nobody reads it any more.
@@ -256,35 +253,27 @@ internal static class ServerCommands
         long count = context.Server.Options.Databases;
         if ((ulong)first >= (ulong)count || (ulong)second >= (ulong)count) context.Args.Fail(Errors.DatabaseOutOfRange);
         if (!context.Args.Finish(context.Reply)) return;
-        int one = (int)first, other = (int)second;
-        if (!context.IsFed) context.Store.Swap(one, other);
-        else if (!OtherClients.TryStop(ref context)) return;
-        else
+        Change(ref context, static (store, one, other) => store.Swap(one, other), (int)first, (int)second);
+    }
+
+    /// <summary>Changes whole databases, and replies. For the feed while all others stand still: none of them then
+    /// writes to what is gone, and says so later.</summary>
+    private static void Change(ref CommandContext context, Action<StoreSession, int, int> change, int first = 0,
+        int second = 0)
+    {
+        bool isFed = context.IsFed;     // nobody begins to read it while this turn lasts
+        if (isFed && !OtherClients.TryStop(ref context)) return;
+        try
         {
-            context.Store.Swap(one, other);
-            context.Events.Effects.Mark();
-            OtherClients.LetGoOn(ref context);
+            change(context.Store, first, second);
+            if (isFed) context.Events.Effects.Mark();
+        }
+        finally
+        {
+            if (isFed) OtherClients.LetGoOn(ref context);
         }
 
         context.Reply.WriteOk();
-    }
-
-    /// <summary>Flushes. For the feed while all others stand still: none of them then writes to what is gone, and says
-    /// so later.</summary>
-    /// <returns>False after answering an error.</returns>
-    private static bool Run(ref CommandContext context, CommandHandler flush)
-    {
-        if (!context.IsFed)
-        {
-            flush(ref context);
-            return true;
-        }
-
-        if (!OtherClients.TryStop(ref context)) return false;
-        flush(ref context);
-        context.Events.Effects.Mark();
-        OtherClients.LetGoOn(ref context);
-        return true;
     }
 
     private static void Time(ref CommandContext context)

@@ -3,7 +3,7 @@ namespace Kv.Server.Configuration;
 /// <summary>Options that ask for something this server does not do, so that it must not start as if it did.</summary>
 internal static class RefusedOptions
 {
-    private const string NoReplication = "replication does not exist yet";
+    private const string NoReplica = "the server cannot be a replica yet";
 
     internal static readonly Option[] Rows =
     [
@@ -18,7 +18,7 @@ internal static class RefusedOptions
         },
         new Option<bool>("tls-replication", YesNoType.Instance, false)
         {
-            Class = OptionClass.Refused, Reason = NoReplication,
+            Class = OptionClass.Refused, Reason = NoReplica,
         },
         new Option<bool>("tls-cluster", YesNoType.Instance, false)
         {
@@ -26,11 +26,12 @@ internal static class RefusedOptions
         },
         new Option<string>("replicaof", new PrimaryType(), "")
         {
-            Class = OptionClass.Refused, Reason = NoReplication, Change = OptionChange.AtStart, Aliases = ["slaveof"],
+            Class = OptionClass.Refused, Reason = NoReplica, Change = OptionChange.AtStart, Aliases = ["slaveof"],
         },
         new Option<long>("min-replicas-to-write", new NumberType(0, int.MaxValue), 0)
         {
-            Class = OptionClass.Refused, Reason = NoReplication, Aliases = ["min-slaves-to-write"],
+            Class = OptionClass.Refused, Aliases = ["min-slaves-to-write"],
+            Reason = "writes are not refused for want of replicas yet",
         },
     ];
 

@@ -50,6 +50,9 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>Where the part that is kept begins; <see cref="Offset"/>: nothing is.</summary>
     public long First => Volatile.Read(ref _first);
 
+    /// <summary>Bytes of it.</summary>
+    public long KeptBytes => Offset - First;
+
     /// <summary>Whether the stream is kept for replicas that come back.</summary>
     public bool IsActive => Volatile.Read(ref _isAttached);
 

@@ -86,11 +86,14 @@ internal static class MemoryMetrics
             r => r.ResidentBytes - r.UsedBytes) { Page = "redis_mem_fragmentation_bytes" },
         new("mem_not_counted_for_evict", MetricKind.Gauge, "What clients hold, as far as no key is evicted for it",
             r => r.Store.Budget.UncountedBytes) { Page = "redis_mem_not_counted_for_eviction_bytes" },
-        new("mem_replication_backlog", MetricKind.Gauge, "No replication yet", r => 0)
+        new("mem_replication_backlog", MetricKind.Gauge, "The part of the stream that is kept for replicas",
+            r => r.Server.Replicas.KeptBytes)
             { Page = "redis_mem_replication_backlog_bytes" },
-        new("mem_total_replication_buffers", MetricKind.Gauge, "No replication yet", r => 0)
+        new("mem_total_replication_buffers", MetricKind.Gauge, "The same; what is on its way counts with clients",
+            r => r.Server.Replicas.KeptBytes)
             { Page = "redis_mem_total_replication_buffers_bytes" },
-        new("mem_clients_slaves", MetricKind.Gauge, "No replication yet", r => 0) { Page = "redis_mem_clients_slaves" },
+        new("mem_clients_slaves", MetricKind.Gauge, "Counted with other clients", r => 0)
+            { Page = "redis_mem_clients_slaves" },
         new("mem_clients_normal", MetricKind.Gauge, "Input and output that clients' connections hold",
             r => r.Clients.Buffers) { Page = "redis_mem_clients_normal" },
         new("kv_mem_messages", MetricKind.Gauge, "Published messages that somebody has not been sent yet",

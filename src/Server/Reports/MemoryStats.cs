@@ -2,8 +2,8 @@ namespace Kv.Server.Reports;
 
 /// <summary>The fields of MEMORY STATS, a row each, in the reference's order; our own parts of the account after
 /// them.</summary>
-/// <remarks>Where the reference counts what is not here (replication, a cluster, an append-only file) it is 0. The sums
-/// are those of docs/memory.md.</remarks>
+/// <remarks>Where the reference counts what is not here (a cluster), or not by itself (replicas among the clients), it
+/// is 0. The sums are those of docs/memory.md.</remarks>
 internal static class MemoryStats
 {
     /// <summary>Before the databases.</summary>
@@ -12,11 +12,11 @@ internal static class MemoryStats
         ("peak.allocated", r => r.PeakBytes),
         ("total.allocated", r => r.UsedBytes),
         ("startup.allocated", r => r.Use.HeapBytes),
-        ("replication.backlog", r => 0),
+        ("replication.backlog", r => r.Server.Replicas.KeptBytes),
         ("clients.slaves", r => 0),
         ("clients.normal", r => r.Clients.Buffers),
         ("cluster.links", r => 0),
-        ("aof.buffer", r => 0),
+        ("aof.buffer", r => r.Server.Aof.TailBytes),
         ("lua.caches", r => r.Server.Scripts.Cache.Bytes),
         ("functions.caches", r => r.Server.Scripts.Functions.Bytes),
     ];

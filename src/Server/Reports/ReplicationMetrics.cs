@@ -24,7 +24,7 @@ internal static class ReplicationMetrics
             r => r.Server.Replicas.IsActive ? r.Server.Replicas.First + 1 : 0)
             { Page = "redis_repl_backlog_first_byte_offset" },
         new("repl_backlog_histlen", MetricKind.Gauge, "Bytes that are kept",
-            r => r.Server.Replicas.Offset - r.Server.Replicas.First) { Page = "redis_repl_backlog_history_bytes" },
+            r => r.Server.Replicas.KeptBytes) { Page = "redis_repl_backlog_history_bytes" },
     ];
 
     public static readonly Metric[] Cluster =

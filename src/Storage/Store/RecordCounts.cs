@@ -5,7 +5,8 @@ namespace Kv.Storage;
 
 /// <summary>What a database counts of its records in one session's stripe, and what their segments note: when the next
 /// of them expires.</summary>
-/// <remarks>Threads: the session's; the sums are read by any. All records are locked by it, or known to nobody.</remarks>
+/// <remarks>Threads: the session's; the sums are read by any. All records are locked by it, or known to
+/// nobody.</remarks>
 internal readonly unsafe struct RecordCounts(SegmentedLog log, int slot)
 {
     private readonly SegmentedLog _log = log;

@@ -181,10 +181,8 @@ internal sealed class CommandEffects(Feed feed)
     private unsafe void PublishSent(in SentCommand sent)
     {
         int length = EffectBytes.Measure(sent.Items, sent.Count);
-        var room = _buffer!.Begin(EffectBytes.HeadBytes + length);
-        EffectBytes.WriteHead(room, sent.Database, length);
-        EffectBytes.Write(room[EffectBytes.HeadBytes..], sent.Items, sent.Count);
-        _buffer.End(_ticket, 0);
+        EffectBytes.Write(_buffer!.Begin(_ticket, FeedRunKind.Commands, sent.Database, length), sent.Items, sent.Count);
+        _buffer.End(length);
         LastTicket = _ticket;
         if (sent.Client is { } client) client.LastTicket = _ticket;
         _ticket = 0;
@@ -305,9 +303,7 @@ internal sealed class CommandEffects(Feed feed)
 
     private void Publish(EffectBytes effects, bool isWhole)
     {
-        var span = effects.Span;
-        span.CopyTo(_buffer!.Begin(span.Length));
-        _buffer.End(_ticket, isWhole ? FeedBuffer.IsWhole : 0);
+        _buffer!.Add(_ticket, effects, isWhole);
         LastTicket = _ticket;
         _ticket = 0;
         effects.Clear();

@@ -121,6 +121,32 @@ internal sealed class EffectBytes
         }
     }
 
+    /// <summary>Bytes of the first of several commands in RESP.</summary>
+    /// <param name="commands">As <see cref="Write"/> leaves them.</param>
+    public static int LengthOf(ReadOnlySpan<byte> commands, int count)
+    {
+        int at = 0;
+        for (; count > 0; count--)
+        {
+            int words = ReadLine(commands, ref at);
+            for (; words > 0; words--)
+            {
+                int length = ReadLine(commands, ref at);
+                at += length + 2;
+            }
+        }
+
+        return at;
+    }
+
+    private static int ReadLine(ReadOnlySpan<byte> bytes, ref int at)
+    {
+        int number = 0;
+        for (at++; bytes[at] != '\r'; at++) number = (number * 10) + bytes[at] - '0';
+        at += 2;
+        return number;
+    }
+
     private static int LineBytes(int count)
     {
         int digits = 1;

@@ -25,7 +25,7 @@ internal sealed class Feed : IDisposable
 
     private readonly Action<bool> _hear;
     private readonly Lock _guard = new();
-    private readonly ConcurrentQueue<byte[]> _free = new();
+    private readonly ConcurrentStack<byte[]> _free = new();     // the last one is still in a cache
     private readonly FeedThread _thread;
     private readonly FeedBuffer _others;
     private readonly Lock _othersGuard = new();
@@ -199,8 +199,7 @@ internal sealed class Feed : IDisposable
         {
             long ticket = Draw();
             _others.Changes++;
-            effects.Span.CopyTo(_others.Begin(effects.Span.Length));
-            _others.End(ticket, effects.Count > 1 ? FeedBuffer.IsWhole : 0);
+            _others.Add(ticket, effects, effects.Count > 1);
         }
 
         Wake();
@@ -213,7 +212,7 @@ internal sealed class Feed : IDisposable
     public byte[] NewChunk(int bytes)
     {
         byte[]? chunk = null;
-        if (bytes > FeedBuffer.ChunkBytes || !_free.TryDequeue(out chunk))
+        if (bytes > FeedBuffer.ChunkBytes || !_free.TryPop(out chunk))
             chunk = GC.AllocateUninitializedArray<byte>(bytes);
         if (Interlocked.Add(ref _queuedBytes, chunk.Length) > LimitBytes / 8) _thread.Wake(isUrgent: true);
         return chunk;
@@ -223,7 +222,7 @@ internal sealed class Feed : IDisposable
     public void FreeChunk(byte[] chunk)
     {
         Interlocked.Add(ref _queuedBytes, -chunk.Length);
-        if (chunk.Length == FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Enqueue(chunk);
+        if (chunk.Length == FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Push(chunk);
     }
 
     public void Dispose() => _thread.Dispose();

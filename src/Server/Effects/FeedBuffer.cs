@@ -1,54 +1,106 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace Kv.Server.Effects;
 
-//  A chunk:    | entry | entry | ...       one after another, each whole in its chunk
-//  An entry:   | ticket 64 | bytes 32 | flags 32 | effects, `bytes` of them (EffectBytes) |
+//  A chunk:    | run | run | ...           one after another, each begins at a multiple of 8
+//  A run:      | ticket 64 | database 32 | kind 32 | bytes 32 | entries 32 | `bytes` bytes of entries |
+//
+//   Commands   entries of tickets that follow one another, each one command in RESP, all for one database
+//   Effects    one entry: effects as EffectBytes has them, none or more
+//   Whole      the same, between MULTI and EXEC
+//
+//  While no other session writes, a turn of thousands of commands is a few runs, which kv-feed takes as they are.
+
+/// <summary>What is in a run of a <see cref="FeedBuffer"/>.</summary>
+internal enum FeedRunKind
+{
+    Commands,
+    Effects,
+    Whole,
+}
 
 /// <summary>What the commands of one session of the store have done, until the feed takes it.</summary>
 /// <remarks>
-/// Threads: one writes, that of the session; one reads, <c>kv-feed</c>. An entry is published by one release store of
-/// the chunk's end. Cost: no locked instruction, but once a chunk.
+/// Threads: one writes, that of the session; one reads, <c>kv-feed</c>. An entry is published by one release store: of
+/// the length and count of its run, or, where it begins one, of where the chunk's last run is. Cost: no locked
+/// instruction, but once a chunk.
 /// </remarks>
 internal sealed class FeedBuffer(Feed feed)
 {
-    /// <summary>An entry's effects stand between MULTI and EXEC.</summary>
-    public const int IsWhole = 1;
-
     /// <summary>A chunk, but for that of a larger entry.</summary>
     public const int ChunkBytes = 64 * 1024;
 
-    private const int EntryHead = 16;
+    private const int DatabaseAt = 8, KindAt = 12, SizeAt = 16, RunHead = 24, None = -1;
 
+    // The writer's: the last run, and where the next entry of it goes.
     private Chunk? _head, _tail;
-    private int _end;
+    private long _next;
+    private int _run, _end, _bytes, _entries, _database;
+    private bool _joins, _isOfCommands;
+
+    // The reader's: the run that it is in, and how much of that it has taken.
+    private Chunk? _read;
+    private int _readRun, _takenBytes, _takenEntries;
 
     /// <summary>Changes of keys that its session has made while somebody asked.</summary>
     // Written by the session's thread, read by any: a late one is no harm.
     public long Changes;
 
     /// <summary>Begins an entry.</summary>
-    /// <param name="bytes">Of its effects.</param>
-    /// <returns>Where they go, before <see cref="End"/>.</returns>
-    public Span<byte> Begin(int bytes)
+    /// <param name="ticket">Later than that of the entry before.</param>
+    /// <param name="database">Whose its command is; of effects each says so itself.</param>
+    /// <param name="bytes">How long it is.</param>
+    /// <returns>Where it goes, before <see cref="End"/>.</returns>
+    public Span<byte> Begin(long ticket, FeedRunKind kind, int database, int bytes)
     {
-        int needed = checked(EntryHead + bytes);
-        if (_tail == null || _tail.Bytes.Length - _tail.Written < needed) BeginChunk(needed);
-        _end = _tail!.Written + needed;
-        return _tail.Bytes.AsSpan(_tail.Written + EntryHead, bytes);
+        Debug.Assert(kind != FeedRunKind.Commands || bytes > 0, "a command has a name");
+        _joins = ticket == _next && kind == FeedRunKind.Commands && _isOfCommands && database == _database
+            && bytes < _tail!.Bytes.Length - _end;
+        if (!_joins) BeginRun(ticket, kind, database, bytes);
+        _next = ticket + 1;
+        return _tail!.Bytes.AsSpan(_end, bytes);
     }
 
     /// <summary>Publishes it.</summary>
-    public void End(long ticket, int flags)
+    /// <param name="bytes">As long as it was begun.</param>
+    public void End(int bytes)
     {
         var chunk = _tail!;
-        ref byte head = ref chunk.Bytes[chunk.Written];
-        Debug.Assert(_end >= chunk.Written + EntryHead, "an entry was begun");
+        _end += bytes;
+        _bytes += bytes;
+        _entries++;
+        // Aligned, so its two halves change at once. Release: the entry before its length.
+        Volatile.Write(ref Unsafe.As<byte, ulong>(ref chunk.Bytes[_run + SizeAt]), Size(_bytes, _entries));
+        if (!_joins) Volatile.Write(ref chunk.LastRun, _run);       // release: the run before its place
+    }
+
+    /// <summary>Adds an entry of several effects, or none.</summary>
+    public void Add(long ticket, EffectBytes effects, bool isWhole)
+    {
+        int bytes = effects.Span.Length;
+        var kind = isWhole ? FeedRunKind.Whole : FeedRunKind.Effects;
+        effects.Span.CopyTo(Begin(ticket, kind, EffectBytes.NoDatabase, bytes));
+        End(bytes);
+    }
+
+    private void BeginRun(long ticket, FeedRunKind kind, int database, int bytes)
+    {
+        int needed = checked(RunHead + bytes);
+        int start = (_end + 7) & ~7;
+        if (_tail == null || needed > _tail.Bytes.Length - start)
+        {
+            BeginChunk(needed);
+            start = 0;
+        }
+
+        ref byte head = ref _tail!.Bytes[start];
         Unsafe.WriteUnaligned(ref head, ticket);
-        Unsafe.WriteUnaligned(ref Unsafe.Add(ref head, 8), _end - chunk.Written - EntryHead);
-        Unsafe.WriteUnaligned(ref Unsafe.Add(ref head, 12), flags);
-        Volatile.Write(ref chunk.Written, _end);        // release: the entry before its end
+        Unsafe.WriteUnaligned(ref Unsafe.Add(ref head, DatabaseAt), database);
+        Unsafe.WriteUnaligned(ref Unsafe.Add(ref head, KindAt), (int)kind);
+        (_run, _end, _bytes, _entries) = (start, start + RunHead, 0, 0);
+        (_database, _isOfCommands) = (database, kind == FeedRunKind.Commands);
     }
 
     private void BeginChunk(int needed)
@@ -67,61 +119,103 @@ internal sealed class FeedBuffer(Feed feed)
         get
         {
             var chunk = _read ??= Volatile.Read(ref _head);
-            // Ends: with the last chunk.
+            // Ends: each round gets to the next run, the next chunk, or to the end of what is there.
             while (chunk != null)
             {
-                if (chunk.Read < Volatile.Read(ref chunk.Written))
-                    return Unsafe.ReadUnaligned<long>(ref chunk.Bytes[chunk.Read]);
-                // Acquire: with the next one there, the end of this one is final; it may have come since the look.
+                int last = Volatile.Read(ref chunk.LastRun);
+                if (last >= _readRun)
+                {
+                    ulong size = SizeOf(chunk, _readRun);
+                    if (EntriesOf(size) > _takenEntries)
+                        return Unsafe.ReadUnaligned<long>(ref chunk.Bytes[_readRun]) + _takenEntries;
+                    // Acquire: with a later run there, this one is final; it may have grown since the look.
+                    if (last > _readRun)
+                    {
+                        if (EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries) NextRun(_readRun + RunHead + _takenBytes);
+                        continue;
+                    }
+                }
+
+                // Acquire: with the next chunk there, the end of this one is final; it may have come since the look.
                 if (Volatile.Read(ref chunk.Next) is not { } next)
                 {
                     FreeIfFull(chunk);
                     return 0;
                 }
 
-                if (chunk.Read < Volatile.Read(ref chunk.Written)) continue;
+                if (!IsTaken(chunk)) continue;
                 feed.FreeChunk(chunk.Bytes);
                 _read = chunk = next;
+                NextRun(0);
             }
 
             return 0;
         }
     }
 
-    /// <summary>Lets go of a chunk that has been read to its end: nothing more can come in it, and a large entry would
-    /// else count until its session writes again, which may wait for just that.</summary>
-    // The writer looks at its length only, of which no room is left in either array.
-    private void FreeIfFull(Chunk chunk)
-    {
-        if (chunk.Bytes.Length == 0 || chunk.Read != chunk.Bytes.Length) return;
-        feed.FreeChunk(chunk.Bytes);
-        chunk.Bytes = [];
-    }
-
-    private Chunk? _read;
-
-    /// <summary>Takes the first entry.</summary>
-    /// <returns>Its effects, until the next call of <see cref="FirstTicket"/>.</returns>
-    public ReadOnlySpan<byte> Take(out int flags)
+    /// <summary>Takes the first entry, and those of its run that are there, too.</summary>
+    /// <param name="most">How many at most.</param>
+    /// <param name="entries">How many they are.</param>
+    /// <param name="database">Whose commands they are; of effects each says so itself.</param>
+    /// <returns>The entries, until the next call of <see cref="FirstTicket"/>.</returns>
+    public ReadOnlySpan<byte> Take(long most, out int entries, out FeedRunKind kind, out int database)
     {
         var chunk = _read!;
-        Debug.Assert(chunk.Read < Volatile.Read(ref chunk.Written), "there is one");
-        ref byte head = ref chunk.Bytes[chunk.Read];
-        int bytes = Unsafe.ReadUnaligned<int>(ref Unsafe.Add(ref head, 8));
-        flags = Unsafe.ReadUnaligned<int>(ref Unsafe.Add(ref head, 12));
-        int start = chunk.Read + EntryHead;
-        chunk.Read = start + bytes;
-        return chunk.Bytes.AsSpan(start, bytes);
+        Debug.Assert(most > 0 && !IsTaken(chunk), "there is one, and it is wanted");
+        ulong size = SizeOf(chunk, _readRun);
+        database = Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + DatabaseAt]);
+        kind = (FeedRunKind)Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + KindAt]);
+        entries = EntriesOf(size) - _takenEntries;
+        var taken = chunk.Bytes.AsSpan(_readRun + RunHead + _takenBytes, BytesOf(size) - _takenBytes);
+        if (entries > most)
+        {
+            Debug.Assert(kind == FeedRunKind.Commands, "others are one to a run");
+            entries = (int)most;
+            taken = taken[..EffectBytes.LengthOf(taken, entries)];
+        }
+
+        _takenBytes += taken.Length;
+        _takenEntries += entries;
+        return taken;
     }
+
+    /// <summary>Lets go of a chunk that has been read to its end: nothing more can come in it, and a large entry would
+    /// else count until its session writes again, which may wait for just that.</summary>
+    // The writer looks at its length only, of which no room is left in either array: an entry joins a run only where
+    // that does not fill the chunk.
+    private void FreeIfFull(Chunk chunk)
+    {
+        if (_readRun + RunHead + _takenBytes != chunk.Bytes.Length || !IsTaken(chunk)) return;
+        feed.FreeChunk(chunk.Bytes);
+        chunk.Bytes = [];
+        NextRun(_readRun + RunHead + _takenBytes);
+    }
+
+    /// <summary>Whether nothing of a chunk is left to take, as far as can be seen.</summary>
+    private bool IsTaken(Chunk chunk)
+    {
+        int last = Volatile.Read(ref chunk.LastRun);
+        return last < _readRun || (last == _readRun && EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries);
+    }
+
+    private void NextRun(int end) => (_readRun, _takenBytes, _takenEntries) = ((end + 7) & ~7, 0, 0);
+
+    private static ulong Size(int bytes, int entries) => (uint)bytes | ((ulong)(uint)entries << 32);
+
+    private static int BytesOf(ulong size) => (int)size;
+
+    private static int EntriesOf(ulong size) => (int)(size >> 32);
+
+    private static ulong SizeOf(Chunk chunk, int run) =>
+        Volatile.Read(ref Unsafe.As<byte, ulong>(ref chunk.Bytes[run + SizeAt]));
 
     private sealed class Chunk(byte[] bytes)
     {
         /// <summary>Empty once it was full, and read.</summary>
         public byte[] Bytes = bytes;
         public Chunk? Next;
-        public int Written;
 
-        /// <summary>How far the reader is.</summary>
-        public int Read;
+        /// <summary>Where its last run begins.</summary>
+        public int LastRun = None;
     }
 }

@@ -223,8 +223,11 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
                 buffer = other;
             }
 
-            ticket++;
-            Stage(buffer.Take(out int flags), flags, ticket - 1);
+            var run = buffer.Take(end - ticket, out int entries, out var kind, out int database);
+            if (_staged + run.Length > StageBytes && _staged > 0) Give(ticket);
+            ticket += entries;
+            if (kind == FeedRunKind.Commands) Stage(database, run);
+            else Stage(run, kind == FeedRunKind.Whole);
             if (_staged >= StageBytes) break;
         }
 
@@ -234,24 +237,32 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         return true;
     }
 
-    private void Stage(ReadOnlySpan<byte> effects, int flags, long before)
+    private void Stage(ReadOnlySpan<byte> effects, bool isWhole)
     {
-        if (_staged + effects.Length > StageBytes && _staged > 0) Give(before);
-        bool isWhole = (flags & FeedBuffer.IsWhole) != 0, isFirst = true;
-        for (; effects.Length > 0; isFirst = false)
+        for (bool isFirst = true; effects.Length > 0; isFirst = false)
         {
             int database = MemoryMarshal.Read<int>(effects), length = MemoryMarshal.Read<int>(effects[sizeof(int)..]);
-            if (database != EffectBytes.NoDatabase && database != _database) StageSelect(database);
-            if (isFirst && isWhole) Stage("*1\r\n$5\r\nMULTI\r\n"u8);
-            Stage(effects.Slice(EffectBytes.HeadBytes, length));
-            effects = effects[(EffectBytes.HeadBytes + length)..];
-        }
+            if (isFirst && isWhole)
+            {
+                Select(database);
+                Stage("*1\r\n$5\r\nMULTI\r\n"u8);
+            }
 
-        if (isWhole && !isFirst) Stage("*1\r\n$4\r\nEXEC\r\n"u8);
+            Stage(database, effects.Slice(EffectBytes.HeadBytes, length));
+            effects = effects[(EffectBytes.HeadBytes + length)..];
+            if (effects.Length == 0 && isWhole) Stage("*1\r\n$4\r\nEXEC\r\n"u8);
+        }
     }
 
-    private void StageSelect(int database)
+    private void Stage(int database, ReadOnlySpan<byte> commands)
     {
+        Select(database);
+        Stage(commands);
+    }
+
+    private void Select(int database)
+    {
+        if (database == EffectBytes.NoDatabase || database == _database) return;
         _database = database;
         Span<byte> select = stackalloc byte[SelectCommand.BytesMax];
         Stage(select[..SelectCommand.Write(select, database)]);
@@ -283,7 +294,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
             var sink = _sinks[i];
             try
             {
-                sink.Write(_stage.AsSpan(0, _staged), lastTicket);
+                sink.Write(_stage.AsSpan(0, _staged), _database, lastTicket);
             }
             catch (Exception exception)
             {

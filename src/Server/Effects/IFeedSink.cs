@@ -8,9 +8,10 @@ internal interface IFeedSink
     /// full.</summary>
     /// <param name="entries">Commands in RESP, valid during the call. A sink's first entry begins with
     /// <c>SELECT</c>.</param>
+    /// <param name="database">The one that is selected at their end; below 0: none yet.</param>
     /// <param name="lastTicket">The ticket of the last entry; those up to it that are not in here changed
     /// nothing.</param>
-    void Write(ReadOnlySpan<byte> entries, long lastTicket);
+    void Write(ReadOnlySpan<byte> entries, int database, long lastTicket);
 
     /// <summary>Nothing more is at hand: what was written may go to the disk.</summary>
     void Flush();

@@ -179,6 +179,7 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
 
     private void PublishNotes()
     {
+        if (_notes.Count == 0) return;
         foreach (var note in _notes) Publish(note);
         _notes.Clear();
         _keysLength = 0;

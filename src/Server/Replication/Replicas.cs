@@ -228,7 +228,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     }
 
     /// <inheritdoc/>
-    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)
     {
         lock (_guard)
         {

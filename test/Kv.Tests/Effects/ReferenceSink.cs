@@ -39,7 +39,7 @@ internal sealed class ReferenceSink : IFeedSink, IDisposable
         }
     }
 
-    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)
     {
         Assert.True(lastTicket > LastTicket, "tickets come in order");
         lock (_sent) _sent.Write(entries);

@@ -34,7 +34,7 @@ internal sealed class TestSink : IFeedSink
     /// <summary>How often it got a word.</summary>
     public int Count(string word) => Text.Split($"\r\n{word}\r\n").Length - 1;
 
-    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)
     {
         _mayGoOn.Wait();
         if (Throws) throw new InvalidOperationException("as the test wants it");

@@ -49,8 +49,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private byte[] _group = new byte[64 * 1024];
     private int _groupLength = AofGroup.LineBytes;
     private long _groupTicket, _groupBegan, _secondStamped;
-    private StreamDatabase _database;
-    private int _groupDatabase;
+    private int _database, _groupDatabase;
 
     // Under the guard.
     private IAofFile _file;
@@ -110,7 +109,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Whether syncs are left out, while others write much to the disk.</summary>
     public bool LeavesSyncs { get; set; }
 
-    public void Write(ReadOnlySpan<byte> entries, long lastTicket)
+    public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)
     {
         Debug.Assert(lastTicket >= _groupTicket, "tickets come in their order");
         if (entries.Length > 0)
@@ -118,7 +117,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             if (_groupLength > AofGroup.LineBytes && _groupLength + entries.Length > GroupBytesMax) Commit();
             if (_groupLength == AofGroup.LineBytes) BeginGroup();
             Append(entries);
-            _database.Follow(entries);
+            if (database >= 0) _database = database;
         }
 
         _groupTicket = lastTicket;
@@ -211,7 +210,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void BeginGroup()
     {
-        _groupDatabase = _database.Number;
+        _groupDatabase = _database;
         _groupBegan = Stopwatch.GetTimestamp();
         if (!_options.AofTimestampEnabled) return;
         long second = _time.GetUtcNow().ToUnixTimeSeconds();
@@ -238,7 +237,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             if (_isClosed) return;
             long before = _durableTicket;
             if (_groupLength > AofGroup.LineBytes) CommitLatched();
-            (_writtenTicket, _writtenDatabase) = (_groupTicket, _database.Number);
+            (_writtenTicket, _writtenDatabase) = (_groupTicket, _database);
             if (_error == null && IsAllDurable) Volatile.Write(ref _durableTicket, _writtenTicket);
             isDurable = _durableTicket != before;
             HoldUpLatched();
@@ -302,7 +301,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         if (!isAlways)
         {
             if (_options.AppendFsync != AppendFsync.No) KeepLatched(data);
-            else if (_tail.Bytes == 0) (_tailFrom, _tailDatabase) = (_position, _database.Number);
+            else if (_tail.Bytes == 0) (_tailFrom, _tailDatabase) = (_position, _database);
             return;
         }
 

@@ -142,7 +142,7 @@ public sealed class AofDamageTests : IDisposable
             long ticket = 0;
             foreach (string[] group in groups)
             {
-                writer.Write(AofBed.Resp(group), ++ticket);
+                writer.Write(AofBed.Resp(group), 0, ++ticket);
                 writer.Flush();
             }
 

@@ -30,7 +30,7 @@ public sealed class AofWriterTests : IDisposable
                 var writer = bed.Open(end);
                 for (int i = 0; i < 20; i++)
                 {
-                    writer.Write(AofBed.Resp($"SET k{run}-{i} v{i}"), i + 1);
+                    writer.Write(AofBed.Resp($"SET k{run}-{i} v{i}"), 0, i + 1);
                     if (i % 3 == 0) writer.Flush();
                     expected[$"k{run}-{i}"] = $"v{i}";
                 }
@@ -54,11 +54,11 @@ public sealed class AofWriterTests : IDisposable
         using var bed = new AofBed(disk);
         var writer = bed.Open();
         int syncs = disk.Syncs;
-        for (int i = 1; i <= 50; i++) writer.Write(AofBed.Resp($"SET k{i} v"), i);
+        for (int i = 1; i <= 50; i++) writer.Write(AofBed.Resp($"SET k{i} v"), 0, i);
         Assert.Equal(0, writer.DurableTicket);
         writer.Flush();
         Assert.Equal((50, syncs + 1), (writer.DurableTicket, disk.Syncs));
-        writer.Write([], 51);       // it changed nothing
+        writer.Write([], 0, 51);       // it changed nothing
         writer.Flush();
         Assert.Equal((51, syncs + 1), (writer.DurableTicket, disk.Syncs));
         Assert.Equal(2, bed.Told);
@@ -70,7 +70,7 @@ public sealed class AofWriterTests : IDisposable
         var disk = new MemoryDisk();
         using var bed = new AofBed(disk, AppendFsync.EverySec);
         var writer = bed.Open();
-        writer.Write(AofBed.Resp("SET k v"), 1);
+        writer.Write(AofBed.Resp("SET k v"), 0, 1);
         writer.Flush();
         long bytes = writer.FileBytes;
         Eventually.Holds(() => writer.DurableTicket == 1, () => "it is not synced");
@@ -88,7 +88,7 @@ public sealed class AofWriterTests : IDisposable
         long ticket = 0;
         Eventually.Holds(() =>
         {
-            writer.Write(AofBed.Resp("SET k v"), ++ticket);
+            writer.Write(AofBed.Resp("SET k v"), 0, ++ticket);
             return writer.DurableTicket > 0;
         }, () => $"nothing of {ticket} commands is on the disk");
         Assert.True(ticket * 30 < 1 << 20, "it was written for its size");
@@ -104,7 +104,7 @@ public sealed class AofWriterTests : IDisposable
         string value = new('v', 300_000);
         for (int i = 1; i <= 20; i++)
         {
-            writer.Write(AofBed.Resp($"SET k{i} {value}"), i);
+            writer.Write(AofBed.Resp($"SET k{i} {value}"), 0, i);
             writer.Flush();
             Assert.True(writer.TailBytes <= 1 << 20);
         }
@@ -133,7 +133,7 @@ public sealed class AofWriterTests : IDisposable
                 {
                     written = i;
                     writer.Write(i % 5 == 0 ? AofBed.Resp("MULTI", $"SET n {i}", $"SET m {i}", "EXEC")
-                        : AofBed.Resp($"SET n {i}"), i);
+                        : AofBed.Resp($"SET n {i}"), 0, i);
                     if (random.Next(3) == 0) writer.Flush();
                     if (random.Next(10) == 0) writer.Sync();
                     if (random.Next(12) == 0) Assert.NotNull(writer.TrySwitch(out _));
@@ -162,7 +162,7 @@ public sealed class AofWriterTests : IDisposable
             bool hasFailed = false;
             for (int i = 1; i <= 12; i++)
             {
-                writer.Write(AofBed.Resp($"APPEND s {i},"), i);
+                writer.Write(AofBed.Resp($"APPEND s {i},"), 0, i);
                 writer.Flush();
                 if (i % 4 == 0) writer.Sync();
                 if (i == 6) writer.TrySwitch(out _);
@@ -192,10 +192,10 @@ public sealed class AofWriterTests : IDisposable
         var disk = new MemoryDisk();
         using var bed = new AofBed(disk) { SyncMs = 10 };
         var writer = bed.Open();
-        writer.Write(AofBed.Resp("SET a 1"), 1);
+        writer.Write(AofBed.Resp("SET a 1"), 0, 1);
         writer.Flush();
         disk.SetSpace(70);
-        writer.Write(AofBed.Resp("SET b 2", "SET c 3"), 2);
+        writer.Write(AofBed.Resp("SET b 2", "SET c 3"), 0, 2);
         writer.Flush();
         Assert.Equal("No space left on device", writer.Error);
         Assert.Equal(1, writer.DurableTicket);
@@ -203,7 +203,7 @@ public sealed class AofWriterTests : IDisposable
         disk.SetSpace(long.MaxValue);
         Eventually.Holds(() => writer.Error == null, () => writer.Error!);
         Eventually.Holds(() => writer.DurableTicket == 2, () => "not all is on the disk");
-        writer.Write(AofBed.Resp("SET d 4"), 3);
+        writer.Write(AofBed.Resp("SET d 4"), 0, 3);
         writer.Flush();
         Assert.Equal(["a", "b", "c", "d"], AofBed.Load(_kv, disk.Kill(), out _).Keys.Order());
     }

@@ -25,11 +25,14 @@ internal sealed class DiskAofDevice : IAofDevice
 
     public void SyncFolder(string folder) => FolderSync.Run(folder);
 
+    /// <summary>How much has to be on the disk for the system to be told that it need not keep it in memory.</summary>
+    private const int ForgetBytes = 4 << 20;
+
     private sealed class AppendedFile(string path) : IAofFile
     {
         private readonly SafeFileHandle _handle =
             File.OpenHandle(path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.ReadWrite | FileShare.Delete);
-        private long _length = -1;
+        private long _length = -1, _forgotten;
 
         public long Length => _length < 0 ? _length = RandomAccess.GetLength(_handle) : _length;
 
@@ -41,7 +44,14 @@ internal sealed class DiskAofDevice : IAofDevice
             _length = at + bytes.Length;
         }
 
-        public void Sync() => DataSync.Run(_handle);
+        public void Sync()
+        {
+            long length = Volatile.Read(ref _length);
+            DataSync.Run(_handle);
+            if (length - _forgotten < ForgetBytes) return;
+            PageCache.Forget(_handle, _forgotten, length - _forgotten);
+            _forgotten = length;
+        }
 
         public void Cut(long length)
         {

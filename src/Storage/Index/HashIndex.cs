@@ -34,6 +34,8 @@ internal sealed unsafe class HashIndex : IDisposable
     /// apart.</summary>
     internal const int DoublingsPerTag = 12;
 
+    private const int LineBytes = 64;
+
     /// <summary>From this size on the new half of a doubling is of huge pages: all of it is used at once, so that none
     /// is wasted.</summary>
     internal const long HugeHalfFromBytes = SegmentedLog.SegmentBytes;
@@ -214,6 +216,24 @@ internal sealed unsafe class HashIndex : IDisposable
         Sse.Prefetch0(Bucket(hash & ((1UL << depth) - 1)));
         // The one before, while it may not have been split yet.
         if (_completeDepth != depth) Sse.Prefetch0(Bucket(hash & ((1UL << (depth - 1)) - 1)));
+    }
+
+    /// <summary>Brings the records of a bucket into the cache, but for those of its chain; the bucket should be
+    /// there.</summary>
+    public void PrefetchRecords(ulong number)
+    {
+        ulong* bucket = Bucket(number & ((1UL << Volatile.Read(ref _targetDepth)) - 1));
+        for (int i = 0; i < HashBucket.Entries; i++) PrefetchRecord(Volatile.Read(ref bucket[i]));
+    }
+
+    /// <summary>Brings the record of an entry into the cache: a short one whole.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void PrefetchRecord(ulong entry)
+    {
+        if (!Sse.IsSupported || entry == 0) return;
+        byte* record = _log.Pointer(HashBucket.AddressOf(entry));
+        Sse.Prefetch0(record);
+        Sse.Prefetch0(record + LineBytes - 1);
     }
 
     /// <summary>The first record whose tag fits, brought into the cache: a hint.</summary>

@@ -24,15 +24,21 @@ internal static unsafe class IndexCursor
     {
         Debug.Assert(depth > 0 && depth <= index.TargetDepth, "the index had this depth");
         ulong number = cursor & ((1UL << depth) - 1);
+        // Most of a walk's time is waiting for memory: its next steps fetch theirs meanwhile.
+        ulong next = Next(number, depth);
+        index.PrefetchRecords(next);
+        index.Prefetch(Next(next, depth));
         index.Growth.EnsureDepth(number, depth);
         // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited,
         // and the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited
         // twice.)
         depth = Math.Max(depth, Visit(index, nowMs, number, ref visit));
-        ulong mask = (1UL << depth) - 1;
-        cursor = ReverseBits(number | ~mask) + 1;
-        return ReverseBits(cursor);
+        return Next(number, depth);
     }
+
+    /// <summary>The bucket after this one, at a depth; 0 after the last one.</summary>
+    private static ulong Next(ulong number, int depth) =>
+        ReverseBits(ReverseBits(number | ~((1UL << depth) - 1)) + 1);
 
     /// <summary>Visits one live key, each as likely as another.</summary>
     /// <param name="keys">About how many there are.</param>
@@ -95,6 +101,9 @@ internal static unsafe class IndexCursor
         Span<ulong> entries = stackalloc ulong[EntriesOnStack];
         int count = 0;
         int depth = Gather(index, number, ref entries, ref count);
+        // Those of the bucket itself have been fetched in the step before.
+        if (count > HashBucket.Entries)
+            foreach (ulong entry in entries[..count]) index.PrefetchRecord(entry);
         for (int i = 0; i < count; i++) VisitEntry(index, nowMs, entries[i], ref visit);
         return depth;
     }

@@ -50,6 +50,8 @@ internal sealed class SnapshotLoad(KvServer server, StoreSession session, Func<d
     {
     }
 
+    public void Foresee(ReadOnlySpan<byte> key) => session.Prefetch(key);
+
     public bool TryAdd(ReadOnlySpan<byte> key, ref RdbValue value, long expiryMs, RdbUse use)
     {
         if (++_inTurn >= KeysPerTurn) BeginTurn();

@@ -15,6 +15,9 @@ internal interface IRdbSink
     /// <summary>About as many keys come in it.</summary>
     void Expect(long keys);
 
+    /// <summary>A key that comes soon: what it needs may be fetched. It may not come after all.</summary>
+    void Foresee(ReadOnlySpan<byte> key);
+
     /// <summary>A key; what is not taken of its value is freed after the call.</summary>
     /// <param name="expiryMs">Unix milliseconds, perhaps over, or -1.</param>
     /// <param name="use">How much it was used.</param>

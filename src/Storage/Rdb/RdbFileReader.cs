@@ -33,6 +33,7 @@ internal sealed unsafe class RdbFileReader(Store store, Stream file, bool isChec
     private bool _hasAll;
     private ulong _sum;
     private RdbScratch _name, _text;
+    private RdbKeysAhead _ahead;
     private int _database;
     private long _expiryMs = NewValue.NoExpiry;
     private int? _frequency;
@@ -55,6 +56,7 @@ internal sealed unsafe class RdbFileReader(Store store, Stream file, bool isChec
         // Ends: each round goes on in the file, or reads more of it; a file ends.
         while (true)
         {
+            _ahead.Look(_buffer + _at, Unread, Position, store.Budget, sink);
             var input = new RdbInput(_buffer + _at, (int)Math.Min(Unread, int.MaxValue), store.Budget,
                 Store.ValueBytesMax);
             var status = ReadItem(ref input, sink, out bool isEnd);
@@ -260,6 +262,7 @@ internal sealed unsafe class RdbFileReader(Store store, Stream file, bool isChec
         }
 
         input.TryReadBytes(reader.Position, out _);
+        _ahead.Pass();
         _expiryMs = NewValue.NoExpiry;
         _frequency = null;
         _idleSeconds = null;

@@ -301,6 +301,9 @@ public sealed unsafe class StoreSession : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal ulong HashKey(byte* key, int length) => _hash.Of(key, length);
 
+    /// <summary>Brings the bucket of a key of the selected database into the cache.</summary>
+    internal void Prefetch(ReadOnlySpan<byte> key) => _selected.Database?.Index.Prefetch(_hash.Of(key));
+
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for
     /// none.</summary>
     internal HashIndex? LookAheadIndex(int database) => _selected.LookedAhead?[database]?.Index;

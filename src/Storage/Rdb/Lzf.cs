@@ -241,7 +241,11 @@ internal sealed unsafe class Lzf : IDisposable
             return;
         }
 
-        // What is copied is partly what was just written: a pattern that repeats.
-        for (int i = 0; i < length; i++) output[to + i] = output[to + i - back];
+        // What is copied is partly what was just written, a pattern that repeats: more of it is there each time.
+        for (int done = 0, count; done < length; done += count)
+        {
+            count = Math.Min(length - done, back + done);
+            output.Slice(to - back, count).CopyTo(output[(to + done)..]);
+        }
     }
 }

@@ -69,6 +69,13 @@ internal ref struct CommandContext
         if (Events.IsAsked) Events.Add(what, Session.Database, Args[argument].Span);
     }
 
+    /// <summary>Counts changes beyond those of the row's <see cref="ChangeRule"/>, or takes back what that counts too
+    /// much. After what leaves something to later turns: there it may be begun anew.</summary>
+    public readonly void CountChanges(long count)
+    {
+        if (Session.Steps == null || !IsBegunAnew) Counters.Changes += count;
+    }
+
     /// <summary>Whether the feed wants to know what the command does, where that is not what was sent.</summary>
     public readonly bool IsFed
     {

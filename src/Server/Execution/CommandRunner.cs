@@ -212,6 +212,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             long begin = Stopwatch.GetTimestamp();
             var steps = session.Steps!;
             bool isDone = steps.Step(ref context);
+            command.Changes?.NoteStep(ref context);
             ref var counts = ref CountsOfPart(command);
             long ticks = counts.AddStep(begin);
             _partTicks += ticks;
@@ -299,6 +300,7 @@ internal sealed unsafe class CommandRunner : IDisposable
         long begin = Stopwatch.GetTimestamp();
         SlowSince = begin;
         bool isDone = steps.Step(ref context);
+        context.Command.Changes?.NoteStep(ref context);
         context.Args.Begin(null, 0, 0, 0, 0, null);     // the steps' own may be gone
         long ticks = _counters.ByCommand[context.Command.Id].AddStep(begin);
         if (session.SlowCall is { } call) call.Ticks += ticks;

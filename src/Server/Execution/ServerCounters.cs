@@ -21,7 +21,7 @@ internal sealed class ServerCounters(int commands)
     private readonly ConcurrentDictionary<string, StrongBox> _errors = new();
     private WorkerCounters[] _all = [];
     private bool _tracksLatency;
-    private long _outputLimitCloses, _inputLimitCloses, _authTimeouts;
+    private long _outputLimitCloses, _inputLimitCloses, _authTimeouts, _changesBefore;
 
     /// <summary>Counters of a new worker.</summary>
     public WorkerCounters Create()
@@ -70,25 +70,25 @@ internal sealed class ServerCounters(int commands)
         return sum;
     }
 
-    /// <summary>Calls of commands that write, those that failed left out, over all workers.</summary>
-    public long Writes(CommandTable commands)
+    /// <summary>Changes since the start, over all workers: see <see cref="ChangeRule"/>.</summary>
+    public long Changes(CommandTable commands)
     {
-        long writes = 0;
+        long changes = Volatile.Read(ref _changesBefore) + Sum(static worker => worker.Changes);
         foreach (var command in commands.All)
         {
             Add(command);
             foreach (var subcommand in command.Subcommands) Add(subcommand);
         }
 
-        return writes;
+        return changes;
 
         void Add(Command command)
         {
-            if ((command.Flags & CommandFlags.Write) == 0) return;
+            if ((command.Flags & CommandFlags.Write) == 0 || command.Changes != null) return;
             foreach (var worker in All)
             {
                 ref var counts = ref worker.ByCommand[command.Id];
-                writes += counts.Calls - counts.Failed;
+                changes += counts.Calls - counts.Failed;
             }
         }
     }
@@ -131,8 +131,10 @@ internal sealed class ServerCounters(int commands)
         Interlocked.Increment(ref count.Value);
     }
 
-    public void Reset()
+    /// <summary>Begins to count anew, but for <see cref="Changes"/>.</summary>
+    public void Reset(CommandTable commands)
     {
+        Volatile.Write(ref _changesBefore, Changes(commands));
         foreach (var worker in All) worker.Reset();
         _errors.Clear();
         Volatile.Write(ref _outputLimitCloses, 0);

@@ -26,6 +26,10 @@ internal sealed class WorkerCounters(int commands)
     /// <summary>Sends to sockets that took bytes.</summary>
     public ref long Writes => ref _cells.Writes;
 
+    /// <summary>Changes for save points, beside one for each call that did not fail of what has no
+    /// <see cref="ChangeRule"/>.</summary>
+    public ref long Changes => ref _cells.Changes;
+
     /// <summary>Whether histograms of how long commands take are kept (latency-tracking).</summary>
     // A plain word, read for each run that is timed: whoever reads it late counts a few more, or fewer.
     public bool TracksLatency { get; set; }
@@ -50,5 +54,6 @@ internal sealed class WorkerCounters(int commands)
         [FieldOffset(152)] public long BytesOut;
         [FieldOffset(160)] public long Reads;
         [FieldOffset(168)] public long Writes;
+        [FieldOffset(176)] public long Changes;
     }
 }

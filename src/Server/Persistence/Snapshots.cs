@@ -43,15 +43,10 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     /// <summary>Whether the last one beside clients could not be written.</summary>
     public bool HasFailed => Volatile.Read(ref _hasFailed);
 
-    /// <summary>Calls of commands that write since what is in the file.</summary>
-    public long Changes
-    {
-        get
-        {
-            long now = server.Counters.Writes(server.OwnCommands), then = Volatile.Read(ref _changesAtSave);
-            return now >= then ? now - then : now;      // CONFIG RESETSTAT came between
-        }
-    }
+    /// <summary>Changes since what is in the file, counted as by Redis: see <see cref="ChangeRule"/>.</summary>
+    // Counters are read one after the other, while they grow: never less than none.
+    public long Changes =>
+        Math.Max(0, server.Counters.Changes(server.OwnCommands) - Volatile.Read(ref _changesAtSave));
 
     /// <summary>Bytes of what is being written while all clients stand still; 0 while nothing is. Whoever reads it
     /// twice sees whether it goes on.</summary>
@@ -149,7 +144,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
             lock (_lock)
             {
                 if (_job != null || _isDisposed) return false;
-                long changes = server.Counters.Writes(server.OwnCommands);
+                long changes = server.Counters.Changes(server.OwnCommands);
                 job = new SnapshotJob(server, path, purpose,
                     (ended, exception) => End(ended, exception, changes, done));
                 Volatile.Write(ref _job, job);
@@ -190,7 +185,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
     private string? Save(StoreSession session)
     {
-        long begin = Stopwatch.GetTimestamp(), changes = server.Counters.Writes(server.OwnCommands);
+        long begin = Stopwatch.GetTimestamp(), changes = server.Counters.Changes(server.OwnCommands);
         string path = FilePath;
         try
         {

@@ -30,7 +30,7 @@ internal static class PersistenceMetrics
             r => r.Server.Snapshots.Job?.Keys ?? 0),
         new("current_save_keys_total", MetricKind.Gauge, "Keys that it will have",
             r => r.Server.Snapshots.Job?.KeysAtInstant ?? 0),
-        new("rdb_changes_since_last_save", MetricKind.Gauge, "Calls of commands that write since the last snapshot",
+        new("rdb_changes_since_last_save", MetricKind.Gauge, "Changes of keys and elements since the last snapshot",
             r => r.Server.Snapshots.Changes)
             { Page = "redis_rdb_changes_since_last_save" },
         new("rdb_bgsave_in_progress", MetricKind.Gauge, "Whether a snapshot is being written beside clients",

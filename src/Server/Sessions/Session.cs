@@ -206,6 +206,9 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// called.</summary>
     internal bool IsErrorCounted { get; set; }
 
+    /// <summary>Whether the changes of the running command have been counted (<see cref="ChangeRule"/>).</summary>
+    internal bool HasCountedChanges { get; set; }
+
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
     internal int OwedBySteps { get; set; } = 1;
 

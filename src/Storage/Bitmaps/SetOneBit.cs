@@ -9,6 +9,9 @@ internal struct SetOneBit : IValueUpdate
     /// <summary>What it was before.</summary>
     public bool Old;
 
+    /// <summary>Whether it is another one now, or was beyond the string's end.</summary>
+    public bool HasChanged;
+
     /// <summary>A large string is not to be moved in this turn.</summary>
     public bool StaysPut;
 
@@ -24,6 +27,7 @@ internal struct SetOneBit : IValueUpdate
         if (current.Exists) read.Read(current);
         Old = read.On;
         MustMove = false;
+        HasChanged = Old != On || newLength != length;
         if (Old == On && newLength == length) return Change.None;
         MustMove = StaysPut && StringMove.IsLong(current, newLength);
         if (MustMove) return Change.None;

@@ -11,12 +11,16 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
 
     public bool HasChanged { get; private set; }
 
+    /// <summary>How many of the elements have raised a register, and one more if there was nothing.</summary>
+    public int Changes { get; private set; }
+
     /// <inheritdoc/>
     public Change Decide(in ValueView current, ref NewValue next)
     {
         ReadOnlySpan<byte> text = RegisterUnion.TextOf(current);
         _firstRaised = -1;
         HasChanged = !current.Exists;
+        Changes = current.Exists ? 0 : 1;
         if (HasChanged) draft.LoadEmpty();
         else if (!HyperLogLog.TryReadEncoding(text, out var encoding)) return End(HyperLogLogStatus.NotOne);
         else if (encoding == HyperLogLogEncoding.Dense) return DecideDense(current, ref next);
@@ -26,7 +30,9 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
         {
             var result = draft.Add(_elements.Observe(i));
             if (result == SparseResult.Corrupt) return End(HyperLogLogStatus.Corrupt);
-            HasChanged |= result == SparseResult.Raised;
+            if (result != SparseResult.Raised) continue;
+            HasChanged = true;
+            Changes++;
         }
 
         Status = HyperLogLogStatus.Ok;
@@ -52,7 +58,7 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
     }
 
     /// <inheritdoc/>
-    public readonly void Write(Span<byte> destination)
+    public void Write(Span<byte> destination)
     {
         if (_firstRaised < 0)
         {
@@ -60,11 +66,12 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
             return;
         }
 
+        Changes = 0;
         Span<byte> packed = destination[HyperLogLog.HeaderBytes..];
         for (int i = _firstRaised; i < _elements.Count; i++)
         {
             var seen = _elements.Observe(i);
-            DenseRegisters.Raise(packed, seen.Register, seen.Rank);
+            if (DenseRegisters.Raise(packed, seen.Register, seen.Rank)) Changes++;
         }
 
         HyperLogLog.ForgetCardinality(destination);

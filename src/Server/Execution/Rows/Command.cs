@@ -21,7 +21,7 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Arguments with the name (and, for a subcommand, the container's): exact, or at least -arity.</summary>
     public int Arity { get; } = arity;
 
-    public CommandHandler? Handler { get; } = handler;
+    public CommandHandler? Handler { get; private set; } = handler;
 
     /// <summary>The arguments in five signs: words (UPPER is a keyword), [optional], &lt;one | of&gt;, repeat [repeat
     /// ...].</summary>
@@ -68,6 +68,17 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>What subscribers are told of the keys that it changes; none: nothing, or its handler says
     /// what.</summary>
     public KeyEvent Event { get; init; } = KeyEvent.None;
+
+    /// <summary>How many changes a call is; null: one, if the command writes and did not fail.</summary>
+    public ChangeRule? Changes
+    {
+        get;
+        init
+        {
+            field = value;
+            if (value != null && Handler != null) Handler = value.Counting(Handler);
+        }
+    }
 
     /// <summary>Index of the argument that is a member of the collection at the first key, for the look-ahead; 0:
     /// none.</summary>

@@ -186,7 +186,7 @@ internal static class ConfigCommands
     private static void ResetStat(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        context.Server.Counters.Reset();
+        context.Server.Counters.Reset(context.Server.OwnCommands);
         context.Server.HotKeys.Reset();
         context.Server.Connections.ResetCounts();
         context.Server.Replicas.ResetCounts();

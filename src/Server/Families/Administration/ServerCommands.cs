@@ -29,6 +29,7 @@ internal static class ServerCommands
             Usage = "[ASYNC | SYNC]",
             Summary = "Removes all keys of all databases, at once; their memory is freed afterwards.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write,
             UnnamedKeysFrom = 1,
             Categories = AclCategories.Keyspace | AclCategories.Dangerous,
@@ -39,6 +40,7 @@ internal static class ServerCommands
             Usage = "[ASYNC | SYNC]",
             Summary = "Removes all keys of the database, at once; their memory is freed afterwards.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Server,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write,
             UnnamedKeysFrom = 1,
             Categories = AclCategories.Keyspace | AclCategories.Dangerous,
@@ -138,13 +140,18 @@ internal static class ServerCommands
 
     private static void FlushAll(ref CommandContext context)
     {
-        if (TryReadFlush(ref context)) Change(ref context, static (store, _, _) => store.FlushAll());
+        if (!TryReadFlush(ref context)) return;
+        long keys = 0;
+        for (int i = 0; i < context.Server.Options.Databases; i++) keys += context.Server.Store.Count(i);
+        if (Change(ref context, static (store, _, _) => store.FlushAll())) context.CountChanges(keys);
     }
 
     private static void FlushDb(ref CommandContext context)
     {
-        if (TryReadFlush(ref context))
-            Change(ref context, static (store, database, _) => store.Flush(database), context.Session.Database);
+        if (!TryReadFlush(ref context)) return;
+        long keys = context.Server.Store.Count(context.Session.Database);
+        if (Change(ref context, static (store, database, _) => store.Flush(database), context.Session.Database))
+            context.CountChanges(keys);
     }
 
     // Both ways are one: a new, empty database is published, and the old one is freed when nobody reads it any more.
@@ -258,11 +265,12 @@ internal static class ServerCommands
 
     /// <summary>Changes whole databases, and replies. For the feed while all others stand still: none of them then
     /// writes to what is gone, and says so later.</summary>
-    private static void Change(ref CommandContext context, Action<StoreSession, int, int> change, int first = 0,
+    /// <returns>False: the others could not be stopped, and it is done later, or an error was written.</returns>
+    private static bool Change(ref CommandContext context, Action<StoreSession, int, int> change, int first = 0,
         int second = 0)
     {
         bool isFed = context.IsFed;     // nobody begins to read it while this turn lasts
-        if (isFed && !OtherClients.TryStop(ref context)) return;
+        if (isFed && !OtherClients.TryStop(ref context)) return false;
         try
         {
             change(context.Store, first, second);
@@ -274,6 +282,7 @@ internal static class ServerCommands
         }
 
         context.Reply.WriteOk();
+        return true;
     }
 
     private static void Time(ref CommandContext context)

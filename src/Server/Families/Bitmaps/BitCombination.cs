@@ -50,6 +50,7 @@ internal static class BitCombination
         StoreStatus status = StoreStatus.Ok;
         if (longest == 0)
         {
+            if (held.Exists(0)) context.CountChanges(1);
             held.Delete(0);
         }
         else

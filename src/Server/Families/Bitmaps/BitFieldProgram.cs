@@ -11,6 +11,8 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     private Operation[] _operations;
     private int _count;
     private long _lastBitWritten;
+    private int _changes;
+    private bool _grows;
 
     /// <summary>Whether any subcommand writes.</summary>
     public bool Writes { get; private set; }
@@ -64,6 +66,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
             return;
         }
 
+        context.CountChanges(_changes);
         context.Reply.WriteArray(_count);
         for (int i = 0; i < _count; i++)
         {
@@ -85,14 +88,16 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     }
 
     /// <inheritdoc/>
-    public readonly Change Decide(in ValueView current, ref NewValue next)
+    public Change Decide(in ValueView current, ref NewValue next)
     {
         long length = current.Exists ? current.StringLength : 0;
         next.Length = Math.Max(length, (_lastBitWritten >> 3) + 1);
         next.KeepContent = true;
         next.Kind = ValueKind.GrowingString;
+        _grows = next.Length != length;
+        _changes = 0;
         // Who watches the key is told of changes only.
-        return next.Length == length && ChangesNothing(current) ? Change.None : Change.Replace;
+        return !_grows && ChangesNothing(current) ? Change.None : Change.Replace;
     }
 
     /// <summary>Runs the operations for as long as they write what is there already.</summary>
@@ -122,13 +127,15 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     }
 
     /// <inheritdoc/>
-    public readonly void Write(Span<byte> destination)
+    public void Write(Span<byte> destination)
     {
+        _changes = 0;
         for (int i = 0; i < _count; i++)
         {
             ref Operation operation = ref _operations[i];
-            if (Run(ref operation, destination, out _, out long result))
-                operation.Field.Write(destination, operation.FirstBit, result);
+            if (!Run(ref operation, destination, out long old, out long result)) continue;
+            operation.Field.Write(destination, operation.FirstBit, result);
+            if (_grows || result != old) _changes++;
         }
     }
 

@@ -17,6 +17,7 @@ internal static class BitmapCommands
                 + "bit as it was.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Bitmap,
             Event = KeyEvent.SetBit,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Member = 2, MemberIs = MemberKind.Bit,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
@@ -54,6 +55,7 @@ internal static class BitmapCommands
             Complexity = "O(N) where N is the length of all strings together.",
             Since = "2.6.0", Group = CommandGroup.Bitmap,
             Event = KeyEvent.Set,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(2, KeyAccess.OW | KeyAccess.Update),
                 KeySpec.Range(3, -1, 1, KeyAccess.RO | KeyAccess.Access)],
@@ -68,6 +70,7 @@ internal static class BitmapCommands
             Complexity = "O(1) for each subcommand.",
             Since = "3.2.0", Group = CommandGroup.Bitmap,
             Event = KeyEvent.SetBit,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update | KeyAccess.Access)
                 .Unless(["SET", "INCRBY"], KeyAccess.RO | KeyAccess.Access, from: 2)],
@@ -101,6 +104,7 @@ internal static class BitmapCommands
             status = context.Store.Update(key, DataType.String, ref set);
         }
 
+        if (set.HasChanged && status == StoreStatus.Ok) context.CountChanges(1);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(set.Old ? 1 : 0);
         else context.Fail(Errors.For(status));
     }

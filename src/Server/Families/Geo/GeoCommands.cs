@@ -19,6 +19,7 @@ internal static class GeoCommands
             Complexity = "O(log(N)) for each member, where N is the number of members.",
             Since = "3.2.0", Group = CommandGroup.Geo,
             Event = KeyEvent.ZAdd,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -64,6 +65,7 @@ internal static class GeoCommands
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "6.2.0", Group = CommandGroup.Geo,
             Event = KeyEvent.GeoSearchStore,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.At(2, Reads)],
         },
@@ -75,6 +77,7 @@ internal static class GeoCommands
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Event = KeyEvent.GeoRadiusStore,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 6, 0, 1, Stores).Among(KeyOptions.OfPlace),
                 KeySpec.After("STOREDIST", 6, 0, 1, Stores).Among(KeyOptions.OfPlace)],
@@ -96,6 +99,7 @@ internal static class GeoCommands
             Complexity = "O(N+log(M)) where N is the number of members around the area and M of those in it.",
             Since = "3.2.0", Group = CommandGroup.Geo, DeprecatedSince = "6.2.0",
             Event = KeyEvent.GeoRadiusStore,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Reads), KeySpec.After("STORE", 5, 0, 1, Stores).Among(KeyOptions.OfMember),
                 KeySpec.After("STOREDIST", 5, 0, 1, Stores).Among(KeyOptions.OfMember)],
@@ -160,6 +164,7 @@ internal static class GeoCommands
                 }
 
                 if (outcome == ScoreOutcome.Added || (countsChanges && outcome == ScoreOutcome.Changed)) changes++;
+                else if (outcome == ScoreOutcome.Changed) context.CountChanges(1);
             }
 
             set.Settle();
@@ -292,8 +297,10 @@ internal static class GeoCommands
 
         if (!context.Args.Finish(context.Reply)) return;
         if (query.IsAroundMember) GeoHash.Decode(score, out query.Area.Longitude, out query.Area.Latitude);
+        bool replaces = query.StoreKey != 0 && held.Exists(1);
         HeldWork.Run(ref context, held,
             new GeoSearchWork(new GeoSearch(context.Server.Store, query), stores: query.StoreKey != 0));
+        if (replaces) ChangeRule.NoteEmptied(ref context);
     }
 
     /// <summary>Very many places and members for GEOADD.</summary>

@@ -19,6 +19,7 @@ internal static class HashCommands
             Summary = "Sets fields of a hash and returns how many are new.",
             Complexity = "O(1) for each field.", Since = "2.0.0", Group = CommandGroup.Hash,
             Event = KeyEvent.HSet,
+            Changes = ChangeRule.Pairs,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HMSET", arity: -4, HMSet)
@@ -28,6 +29,7 @@ internal static class HashCommands
             Complexity = "O(N) where N is the number of fields.", Since = "2.0.0", DeprecatedSince = "4.0.0",
             Group = CommandGroup.Hash,
             Event = KeyEvent.HSet,
+            Changes = ChangeRule.Pairs,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, Updates)],
         },
         new("HSETNX", arity: 4, HSetNx)
@@ -36,6 +38,7 @@ internal static class HashCommands
             Summary = "Sets a field of a hash unless it is there.",
             Complexity = "O(1)", Since = "2.0.0", Group = CommandGroup.Hash,
             Event = KeyEvent.HSet,
+            Changes = ChangeRule.Number,
             Member = 2, Flags = Writes, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
         new("HGET", arity: 3, HGet)
@@ -100,6 +103,7 @@ internal static class HashCommands
             Summary = "Removes fields and returns how many there were; a hash without fields is gone.",
             Complexity = "O(N) where N is the number of fields to remove.", Since = "2.0.0", Group = CommandGroup.Hash,
             Event = KeyEvent.HDel,
+            Changes = ChangeRule.Number,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },

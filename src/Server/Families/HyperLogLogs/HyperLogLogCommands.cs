@@ -20,6 +20,7 @@ internal static class HyperLogLogCommands
                 + "changed it.",
             Complexity = "O(1) for each element.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
             Event = KeyEvent.PfAdd,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 2, MemberIs = MemberKind.Element, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -49,6 +50,7 @@ internal static class HyperLogLogCommands
             Usage = "subcommand key",
             Summary = "Shows a HyperLogLog from inside: GETREG, DECODE, ENCODING; TODENSE makes it dense.",
             Complexity = "O(N) where N is the number of registers.", Since = "2.8.9", Group = CommandGroup.HyperLogLog,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Admin,
             Keys = [KeySpec.At(2, KeyAccess.RW | KeyAccess.Access)],
         },
@@ -100,6 +102,7 @@ internal static class HyperLogLogCommands
             // right.
             var count = default(CountHyperLogLog);
             status = context.Store.Update(key, DataType.String, ref count);
+            if (status == StoreStatus.Ok) context.CountChanges(1);      // it is part of the value
             if (status == StoreStatus.OutOfMemory) status = StoreStatus.Ok;
             (read.Status, read.Cardinality) = (count.Status, count.Cardinality);
         }

@@ -21,6 +21,7 @@ internal static class HyperLogLogDebug
         var inspect = new Inspect(context.Store.Draft) { MakesDense = getsRegisters
             || makesDense, Copies = getsRegisters || decodes };
         var status = context.Store.Update(key, DataType.String, ref inspect);
+        if (inspect.HasChanged && status == StoreStatus.Ok) context.CountChanges(1);
         if (status == StoreStatus.NotFound) context.Fail("ERR The specified key does not exist"u8);
         else if (status != StoreStatus.Ok) context.Fail(Errors.For(status));
         else if (inspect.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(inspect.Status));

@@ -22,6 +22,11 @@ internal static class HyperLogLogReply
         var status = context.Store.Update(key, DataType.String, ref add);
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (add.Status != HyperLogLogStatus.Ok) context.Fail(Errors.For(add.Status));
-        else context.Reply.WriteInteger(add.HasChanged ? 1 : 0);
+        else
+        {
+            // The row counts what is replied.
+            if (add.Changes > 1) context.CountChanges(add.Changes - 1);
+            context.Reply.WriteInteger(add.HasChanged ? 1 : 0);
+        }
     }
 }

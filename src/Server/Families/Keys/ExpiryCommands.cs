@@ -21,6 +21,7 @@ internal static class ExpiryCommands
             Summary = "Makes a key expire in so many seconds; at once if that is not positive.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
             Event = KeyEvent.Expire,
+            Changes = ChangeRule.Number,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PEXPIRE", arity: -3, PExpire)
@@ -29,6 +30,7 @@ internal static class ExpiryCommands
             Summary = "Makes a key expire in so many milliseconds; at once if that is not positive.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Generic,
             Event = KeyEvent.Expire,
+            Changes = ChangeRule.Number,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("EXPIREAT", arity: -3, ExpireAt)
@@ -37,6 +39,7 @@ internal static class ExpiryCommands
             Summary = "Makes a key expire at a second of Unix time; at once if that has passed.",
             Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.Generic,
             Event = KeyEvent.Expire,
+            Changes = ChangeRule.Number,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PEXPIREAT", arity: -3, PExpireAt)
@@ -45,6 +48,7 @@ internal static class ExpiryCommands
             Summary = "Makes a key expire at a millisecond of Unix time; at once if that has passed.",
             Complexity = "O(1)", Since = "2.6.0", Group = CommandGroup.Generic,
             Event = KeyEvent.Expire,
+            Changes = ChangeRule.Number,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("PERSIST", arity: 2, Persist)
@@ -53,6 +57,7 @@ internal static class ExpiryCommands
             Summary = "Lets a key live on without an end.",
             Complexity = "O(1)", Since = "2.2.0", Group = CommandGroup.Generic,
             Event = KeyEvent.Persist,
+            Changes = ChangeRule.Number,
             Flags = WriteFlags, Keys = [KeySpec.At(1, WriteAccess)],
         },
         new("TTL", arity: 2, Ttl)

@@ -21,6 +21,7 @@ internal static class KeyCommands
             Complexity = "O(N) where N is the number of keys, O(1) for each: the memory of large values, O(M) for M "
                 + "elements, is freed later.",
             Since = "1.0.0", Group = CommandGroup.Generic,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RM | KeyAccess.Delete)],
             Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
@@ -31,6 +32,7 @@ internal static class KeyCommands
             Summary = "Does the same as DEL, which frees memory in the background, too.",
             Complexity = "O(1) for each key; O(N) work in the background to free a value of N elements.",
             Since = "4.0.0", Group = CommandGroup.Generic,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.Range(1, -1, 1, KeyAccess.RM | KeyAccess.Delete)],
             Tips = ["request_policy:multi_shard", "response_policy:agg_sum"],
@@ -80,6 +82,7 @@ internal static class KeyCommands
             Usage = "key newkey",
             Summary = "Moves a value and its expiry to another key, unless that exists.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys =
             [
@@ -95,6 +98,7 @@ internal static class KeyCommands
                 + "number of bytes or elements.",
             Since = "6.2.0", Group = CommandGroup.Generic,
             Event = KeyEvent.CopyTo,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys =
             [
@@ -108,6 +112,7 @@ internal static class KeyCommands
             Usage = "key db",
             Summary = "Moves a key to another database, unless it exists there.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Generic,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
             UnnamedKeysFrom = 1,
@@ -254,8 +259,9 @@ internal static class KeyCommands
 
     private static void Rename(ref CommandContext context)
     {
-        var status = MoveValue(ref context, context.Session.Database, replace: true, out _,
+        var status = MoveValue(ref context, context.Session.Database, replace: true, out bool done,
             KeyEvent.RenameFrom, KeyEvent.RenameTo);
+        if (status == StoreStatus.Ok && !done) context.CountChanges(-1);     // onto itself
         if (status == StoreStatus.Ok) context.Reply.WriteOk();
         else context.Fail(Errors.For(status));
     }

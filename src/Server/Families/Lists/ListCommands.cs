@@ -19,6 +19,7 @@ internal static class ListCommands
             Summary = "Puts elements in front of a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
             Event = KeyEvent.LPush,
+            Changes = ChangeRule.Arguments,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -28,6 +29,7 @@ internal static class ListCommands
             Summary = "Puts elements behind a list, one after another; a missing key counts as an empty list.",
             Complexity = "O(1) for each element.", Since = "1.0.0", Group = CommandGroup.List,
             Event = KeyEvent.RPush,
+            Changes = ChangeRule.Arguments,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -37,6 +39,7 @@ internal static class ListCommands
             Summary = "Puts elements in front of a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
             Event = KeyEvent.LPush,
+            Changes = ChangeRule.ArgumentsIfAny,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -46,6 +49,7 @@ internal static class ListCommands
             Summary = "Puts elements behind a list, if there is one.",
             Complexity = "O(1) for each element.", Since = "2.2.0", Group = CommandGroup.List,
             Event = KeyEvent.RPush,
+            Changes = ChangeRule.ArgumentsIfAny,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -55,6 +59,7 @@ internal static class ListCommands
             Summary = "Takes the first element of a list, or several, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
             Event = KeyEvent.LPop,
+            Changes = ChangeRule.Elements,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.LeftEnd, Keys = [KeySpec.At(1, Takes)],
         },
@@ -64,6 +69,7 @@ internal static class ListCommands
             Summary = "Takes the last element of a list, or several, the last one first, and returns them.",
             Complexity = "O(N) where N is the number of elements taken.", Since = "1.0.0", Group = CommandGroup.List,
             Event = KeyEvent.RPop,
+            Changes = ChangeRule.Elements,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Member = 1, MemberIs = MemberKind.RightEnd, Keys = [KeySpec.At(1, Takes)],
         },
@@ -108,6 +114,7 @@ internal static class ListCommands
             Complexity = "O(N) where N is the number of elements removed, hundreds at a time.", Since = "1.0.0",
             Group = CommandGroup.List,
             Event = KeyEvent.LTrim,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -118,6 +125,7 @@ internal static class ListCommands
             Complexity = "O(N) where N is the number of elements up to the pivot.", Since = "2.2.0",
             Group = CommandGroup.List,
             Event = KeyEvent.LInsert,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -128,6 +136,7 @@ internal static class ListCommands
                 "Removes the elements that equal one: the first so many, or below 0 the last so many, or with 0 all.",
             Complexity = "O(N) where N is the length of the list.", Since = "1.0.0", Group = CommandGroup.List,
             Event = KeyEvent.LRem,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -145,6 +154,7 @@ internal static class ListCommands
             Usage = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
             Summary = "Takes an element from an end of one list, puts it at an end of another, and returns it.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.List,
+            Changes = ChangeRule.NotNull,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -153,6 +163,7 @@ internal static class ListCommands
             Usage = "source destination",
             Summary = "Takes the last element of one list, puts it in front of another, and returns it.",
             Complexity = "O(1)", Since = "1.2.0", Group = CommandGroup.List,
+            Changes = ChangeRule.NotNull,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             DeprecatedSince = "6.2.0",
             Keys = [KeySpec.At(1, Takes), KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
@@ -163,6 +174,7 @@ internal static class ListCommands
             Summary = "Takes elements from the first of several lists that has any, and returns its key and them.",
             Complexity = "O(N+M) where N is the number of keys and M the number of elements taken.",
             Since = "7.0.0", Group = CommandGroup.List,
+            Changes = ChangeRule.SecondElements,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.Count(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -319,7 +331,9 @@ internal static class ListCommands
         }
 
         long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
+        long removed = new ListValue(held.Value).Count - count;
         HeldWork.Run(ref context, held, new ListTrimWork(new ListTrim(start, count)));
+        context.CountChanges(removed);
     }
 
     private static void LInsert(ref CommandContext context)

@@ -18,6 +18,7 @@ internal static class SetCommands
             Summary = "Adds members to a set and returns how many are new.",
             Complexity = "O(1) for each member.", Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SAdd,
+            Changes = ChangeRule.Number,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Insert)],
         },
@@ -27,6 +28,7 @@ internal static class SetCommands
             Summary = "Removes members and returns how many there were; a set without members is gone.",
             Complexity = "O(N) where N is the number of members to remove.", Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SRem,
+            Changes = ChangeRule.Number,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -35,6 +37,7 @@ internal static class SetCommands
             Usage = "source destination member",
             Summary = "Moves a member from one set to another.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.Set,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete),
                 KeySpec.At(2, KeyAccess.RW | KeyAccess.Insert)],
@@ -73,6 +76,7 @@ internal static class SetCommands
             Summary = "Removes members at random and returns them.",
             Complexity = "O(N) where N is the count; O(1) without one.", Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SPop,
+            Changes = ChangeRule.Elements,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
             Tips = ["nondeterministic_output"],
@@ -109,6 +113,7 @@ internal static class SetCommands
             Complexity = "O(N*M) at worst, where N is the size of the smallest set and M the number of sets.",
             Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SInterStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -126,6 +131,7 @@ internal static class SetCommands
             Summary = "Stores the members that any of the sets has, and returns how many.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SUnionStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -143,6 +149,7 @@ internal static class SetCommands
             Summary = "Stores the members of the first set that no other one has, and returns how many.",
             Complexity = "O(N) where N is the sum of the sizes.", Since = "1.0.0", Group = CommandGroup.Set,
             Event = KeyEvent.SDiffStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Update), KeySpec.Range(2, -1, 1, Reads)],
         },
@@ -236,6 +243,7 @@ internal static class SetCommands
 
         var source = new SetValue(held.Value(0));
         bool isMember = source.View.Contains(member), same = context.Args[1].Span.SequenceEqual(context.Args[2].Span);
+        if (isMember && same) context.CountChanges(-1);
         if (isMember && !same)
         {
             var destination = new SetValue(held.Value(1));
@@ -256,6 +264,7 @@ internal static class SetCommands
             source.Settle();
             context.Notify(KeyEvent.SRem, 1);
             if (adds) context.Notify(KeyEvent.SAdd, 2);
+            if (adds) context.CountChanges(1);
         }
 
         context.Reply.WriteInteger(isMember ? 1 : 0);
@@ -409,7 +418,9 @@ internal static class SetCommands
             return;
         }
 
+        bool replaces = stores && held.Exists(0);
         HeldWork.Run(ref context, held, new SetCombinationWork(sets, stores));
+        if (replaces) ChangeRule.NoteEmptied(ref context);
     }
 
     private static void SInterCard(ref CommandContext context)

@@ -18,6 +18,7 @@ internal static class SortCommand
                 + "with BY a pattern without a star O(N). Other clients are served meanwhile.",
             Since = "1.0.0", Group = CommandGroup.Generic,
             Event = KeyEvent.SortStore,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Categories = AclCategories.Set | AclCategories.SortedSet | AclCategories.List | AclCategories.Dangerous,
             Keys =

@@ -436,6 +436,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
         }
 
         long count = _list.Count;
+        if (count == 0 && held.Exists(0)) context.CountChanges(1);
         var status = _list.Store(held.Value(0));
         if (status == StoreStatus.Ok) context.Reply.WriteInteger(count);
         else context.Fail(Errors.For(status));

@@ -52,6 +52,7 @@ internal static class SortedSetCombinationCommands
             Complexity = "O(N)+O(M*log(M)) where N is the sum of the sizes and M the size of the result.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZUnionStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },
@@ -63,6 +64,7 @@ internal static class SortedSetCombinationCommands
                 "O(N*K)+O(M*log(M)) where N is the smallest size, K the number of sets, M the size of the result.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZInterStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },
@@ -74,6 +76,7 @@ internal static class SortedSetCombinationCommands
                 + "the result.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZDiffStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.Count(2, Reads)],
         },
@@ -130,8 +133,10 @@ internal static class SortedSetCombinationCommands
         }
 
         if (!context.Args.Finish(context.Reply)) return;
+        bool replaces = stores && held.Exists(0);
         HeldWork.Run(ref context, held,
             new SortedSetCombinationWork(sets, stores, new ScoreForm(context.Reply.Version, withScores)));
+        if (replaces) ChangeRule.NoteEmptied(ref context);
     }
 
     private static void ZInterCard(ref CommandContext context)

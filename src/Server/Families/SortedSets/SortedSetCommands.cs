@@ -19,6 +19,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)) for each member, where N is the number of members.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZAdd,
+            Changes = ChangeRule.Number,
             Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -29,6 +30,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)) where N is the number of members.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZIncr,
+            Changes = ChangeRule.None,
             Member = 3, Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -39,6 +41,7 @@ internal static class SortedSetCommands
             Complexity = "O(M*log(N)) where N is the number of members and M of those removed.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZRem,
+            Changes = ChangeRule.Number,
             Member = 2, Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
@@ -153,6 +156,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)+M) where N is the number of members and M of those stored.",
             Since = "6.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZRangeStore,
+            Changes = ChangeRule.Positive,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, Stores), KeySpec.At(2, Reads)],
         },
@@ -163,6 +167,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "2.0.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZRemRangeByRank,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZREMRANGEBYSCORE", arity: 4, ZRemRangeByScore)
@@ -172,6 +177,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "1.2.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZRemRangeByScore,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZREMRANGEBYLEX", arity: 4, ZRemRangeByLex)
@@ -181,6 +187,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)+M) where N is the number of members and M of those removed.",
             Since = "2.8.9", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZRemRangeByLex,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("ZPOPMIN", arity: -2, ZPopMin)
@@ -190,6 +197,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
             Since = "5.0.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZPopMin,
+            Changes = ChangeRule.Scored,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -200,6 +208,7 @@ internal static class SortedSetCommands
             Complexity = "O(log(N)*M) where N is the number of members and M of those removed.",
             Since = "5.0.0", Group = CommandGroup.SortedSet,
             Event = KeyEvent.ZPopMax,
+            Changes = ChangeRule.Scored,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -209,6 +218,7 @@ internal static class SortedSetCommands
             Summary = "Removes and returns members with the lowest or highest scores of the first key that has any.",
             Complexity = "O(K) + O(M*log(N)) where K is the number of keys, N of members, M of those removed.",
             Since = "7.0.0", Group = CommandGroup.SortedSet,
+            Changes = ChangeRule.SecondElements,
             Flags = CommandFlags.Write,
             Keys = [KeySpec.Count(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -270,6 +280,9 @@ internal static class SortedSetCommands
             }
 
             set.Settle();
+            // The row counts what is replied.
+            if ((rule & ScoreRule.Increment) != 0) context.CountChanges(added + changed);
+            else if (!countsChanges) context.CountChanges(changed);
         }
 
         if (held.Status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(held.Status));
@@ -474,8 +487,10 @@ internal static class SortedSetCommands
 
         long first = 0, count = 0;
         if (held.Exists(1)) range.Find(new SortedSetValue(held.Value(1)).View, out first, out count);
+        bool replaces = held.Exists(0);
         HeldWork.Run(ref context, held,
             new RangeStoreWork(context.Server.Store, first, Math.Max(0, count), range.IsReversed));
+        if (replaces) ChangeRule.NoteEmptied(ref context);
     }
 
     private static void ZRemRangeByRank(ref CommandContext context) => RemoveRange(ref context, RangeKind.Rank);

@@ -21,6 +21,7 @@ internal static class StreamCommands
             Complexity = "O(1), and O(N) with trimming, where N is the number of entries removed.",
             Since = "5.0.0", Group = CommandGroup.Stream,
             Event = KeyEvent.XAdd,
+            Changes = ChangeRule.NotNull,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)], Tips = ["nondeterministic_output"],
         },
@@ -54,6 +55,7 @@ internal static class StreamCommands
             Complexity = "O(log(N)) for each id, where N is the number of entries.", Since = "5.0.0",
             Group = CommandGroup.Stream,
             Event = KeyEvent.XDel,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
         },
         new("XTRIM", arity: -4, XTrim)
@@ -62,6 +64,7 @@ internal static class StreamCommands
             Summary = "Removes the oldest entries of a stream and returns how many.",
             Complexity = "O(N) where N is the number of entries removed.", Since = "5.0.0", Group = CommandGroup.Stream,
             Event = KeyEvent.XTrim,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write, Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Delete)],
             Tips = ["nondeterministic_output"],
         },

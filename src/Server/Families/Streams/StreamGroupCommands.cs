@@ -33,6 +33,7 @@ internal static class StreamGroupCommands
                     Summary = "Adds a consumer to a group.",
                     Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.Stream,
                     Event = KeyEvent.XGroupCreateConsumer,
+                    Changes = ChangeRule.Number,
                     Flags = CommandFlags.Write | CommandFlags.DenyOom, Keys = [KeySpec.At(2, Inserts)],
                 },
                 new("DELCONSUMER", arity: 5, XGroupDelConsumer)
@@ -42,6 +43,7 @@ internal static class StreamGroupCommands
                     Complexity = "O(N*log(M)) where N is the number of its pending entries and M of the group's.",
                     Since = "5.0.0", Group = CommandGroup.Stream,
                     Event = KeyEvent.XGroupDelConsumer,
+                    Changes = ChangeRule.None,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 new("DESTROY", arity: 4, XGroupDestroy)
@@ -51,6 +53,7 @@ internal static class StreamGroupCommands
                     Complexity = "O(N) where N is the number of its pending entries.", Since = "5.0.0",
                     Group = CommandGroup.Stream,
                     Event = KeyEvent.XGroupDestroy,
+                    Changes = ChangeRule.Number,
                     Flags = CommandFlags.Write, Keys = [KeySpec.At(2, Deletes)],
                 },
                 HelpReply.Row("5.0.0", CommandGroup.Stream),
@@ -72,6 +75,7 @@ internal static class StreamGroupCommands
             Complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M of those returned.",
             Since = "5.0.0", Group = CommandGroup.Stream,
             Event = KeyEvent.XGroupCreateConsumer,
+            Changes = ChangeRule.Elements,
             Flags = CommandFlags.Write | CommandFlags.Blocking,
             Keys = [KeySpec.After("STREAMS", 4, -1, 1, Reads, limit: 2).Among(KeyOptions.OfGroupRead)],
         },
@@ -81,6 +85,7 @@ internal static class StreamGroupCommands
             Summary = "Ends what is pending of entries and returns how many were.",
             Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0",
             Group = CommandGroup.Stream,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
         },
         new("XPENDING", arity: -3, XPending)
@@ -99,6 +104,7 @@ internal static class StreamGroupCommands
             Complexity = "O(log(N)) for each id, where N is the number of pending entries.", Since = "5.0.0",
             Group = CommandGroup.Stream,
             Event = KeyEvent.XGroupCreateConsumer,
+            Changes = ChangeRule.Elements,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Updates)],
             Tips = ["nondeterministic_output"],
         },
@@ -110,6 +116,7 @@ internal static class StreamGroupCommands
             Complexity = "O(log(N)) for each entry, where N is the number of pending entries.", Since = "6.2.0",
             Group = CommandGroup.Stream,
             Event = KeyEvent.XGroupCreateConsumer,
+            Changes = ChangeRule.LaterElements,
             Flags = CommandFlags.Write | CommandFlags.Fast, Keys = [KeySpec.At(1, Deletes)],
             Tips = ["nondeterministic_output"],
         },
@@ -194,6 +201,7 @@ internal static class StreamGroupCommands
             return;
         var groups = new StreamValue(held.Value).Groups;
         StreamConsumer found = groups[group].Find(consumer.Span);
+        bool wasThere = found.Exists;
         if (found.Exists == adds) context.Reply.WriteInteger(0);
         else if (!adds)
             HeldWork.Run(ref context, held, new StreamConsumerRemovalWork(consumer,
@@ -201,6 +209,7 @@ internal static class StreamGroupCommands
         else if (groups.TryAddConsumer(group, consumer.Span, context.Store.NowMs) == 0)
             context.Fail(Errors.OutOfMemory);
         else context.Reply.WriteInteger(1);
+        if (!adds && wasThere) context.CountChanges(1);
     }
 
     private static void XGroupDestroy(ref CommandContext context)
@@ -295,8 +304,10 @@ internal static class StreamGroupCommands
         using var held = context.Store.Hold(key, DataType.Stream);
         if (!TryHold(ref context, held, key, name, out uint group)) return;
         context.SayNothing();
+        bool isNew = !new StreamValue(held.Value).Groups[group].Find(context.Args[3].Span).Exists;
         HeldWork.Run(ref context, held,
             new ClaimWork(context.Args.All(context.Server.Store), group, context.Store.NowMs));
+        if (isNew) ChangeRule.NoteCreated(ref context);
     }
 
     private static void XAutoClaim(ref CommandContext context)

@@ -51,7 +51,12 @@ internal static class StreamRead
             bool isLate = mayBlock && isGroup && !ids.ContainsAnyExcept(StreamId.Max) && call.HasAny(held, ids)
                 && IsAwaited(ref context, in arguments);
             if (!isLate && StreamReadSteps.TryBegin(ref context, held, in arguments, ids)) return;
-            if (!isLate && call.TryWrite(context.Reply, held, ids)) return;
+            int added = isGroup && !isLate ? call.CountNewConsumers(held, ids) : 0;
+            if (!isLate && call.TryWrite(context.Reply, held, ids))
+            {
+                if (added > 0) context.CountChanges(added);
+                return;
+            }
         }
 
         if (mayBlock)

@@ -48,6 +48,19 @@ internal unsafe ref struct StreamReadCall
         return false;
     }
 
+    /// <summary>How many groups that something is given of do not know the consumer yet.</summary>
+    public readonly int CountNewConsumers(scoped HeldStreams held, scoped ReadOnlySpan<StreamId> ids)
+    {
+        int count = 0;
+        for (int i = 0; i < ids.Length; i++)
+        {
+            var stream = new StreamView(held[i].View);
+            if (HasAny(stream, ids[i]) && !stream.FindGroup(Group).Find(Consumer).Exists) count++;
+        }
+
+        return count;
+    }
+
     /// <summary>Whether a stream has something behind an id.</summary>
     public readonly bool HasAny(StreamView stream, StreamId id) =>
         !IsGroup ? stream.HasAfter(id) : id != StreamId.Max || stream.HasAfter(stream.FindGroup(Group).LastId);

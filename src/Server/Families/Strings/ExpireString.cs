@@ -15,6 +15,9 @@ internal ref struct ExpireString(SessionOutput output) : IValueUpdate
     public long ExpiryMs;
     public long NowMs;
 
+    /// <summary>Whether something became of the string.</summary>
+    public bool Changes { get; private set; }
+
     public Change Decide(in ValueView current, ref NewValue next)
     {
         if (current.Exists && !Error.IsEmpty)
@@ -25,8 +28,10 @@ internal ref struct ExpireString(SessionOutput output) : IValueUpdate
         }
 
         _reply.ReadOrNull(current);
+        Changes = false;
         if (!current.Exists) return Change.None;
         if (Persists && current.ExpiryMs == NewValue.NoExpiry) return Change.None;
+        Changes = true;
         if (!Persists && ExpiryMs <= NowMs) return Change.Delete;
 
         next.ExpiryMs = Persists ? NewValue.NoExpiry : ExpiryMs;

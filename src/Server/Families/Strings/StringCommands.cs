@@ -38,6 +38,7 @@ internal static unsafe class StringCommands
             Summary = "Stores a string at a key that does not exist yet.",
             Complexity = "O(1)", Since = "1.0.0", Group = CommandGroup.String, DeprecatedSince = "2.6.12",
             Event = KeyEvent.Set,
+            Changes = ChangeRule.Number,
             Flags = CommandFlags.Write | CommandFlags.DenyOom | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.OW | KeyAccess.Insert)],
         },
@@ -73,6 +74,7 @@ internal static unsafe class StringCommands
             Usage = "key",
             Summary = "Returns the string at a key and deletes the key.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.String,
+            Changes = ChangeRule.NotNull,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Delete)],
         },
@@ -82,6 +84,7 @@ internal static unsafe class StringCommands
             Summary = "Returns the string at a key and changes when it expires.",
             Complexity = "O(1)", Since = "6.2.0", Group = CommandGroup.String,
             Event = KeyEvent.Expire,
+            Changes = ChangeRule.None,
             Flags = CommandFlags.Write | CommandFlags.Fast,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Access | KeyAccess.Update)],
         },
@@ -119,6 +122,7 @@ internal static unsafe class StringCommands
             Complexity = "O(1) when the string need not move; else O(M) where M is its length.",
             Since = "2.2.0", Group = CommandGroup.String,
             Event = KeyEvent.SetRange,
+            Changes = ChangeRule.LastArgument,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.At(1, KeyAccess.RW | KeyAccess.Update)],
         },
@@ -148,6 +152,7 @@ internal static unsafe class StringCommands
             Summary = "Stores strings at several keys, all at one instant.",
             Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
             Event = KeyEvent.Set,
+            Changes = ChangeRule.Pairs,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Update)],
             Tips = ["request_policy:multi_shard", "response_policy:all_succeeded"],
@@ -158,6 +163,7 @@ internal static unsafe class StringCommands
             Summary = "Stores strings at several keys, all at one instant, unless one of the keys exists.",
             Complexity = "O(N) where N is the number of keys.", Since = "1.0.1", Group = CommandGroup.String,
             Event = KeyEvent.Set,
+            Changes = ChangeRule.PairsIfAny,
             Flags = CommandFlags.Write | CommandFlags.DenyOom,
             Keys = [KeySpec.Range(1, -1, 2, KeyAccess.OW | KeyAccess.Insert)],
         },
@@ -319,6 +325,7 @@ internal static unsafe class StringCommands
     {
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
+        if (!set.Done && status is StoreStatus.Ok or StoreStatus.NotFound) context.CountChanges(-1);
         if (set.Done && set.ExpiryMs != NewValue.NoExpiry && !set.KeepExpiry && context.IsFed)
         {
             if (set.ExpiryMs <= set.NowMs) context.Say("DEL"u8, key.Bytes);
@@ -394,6 +401,7 @@ internal static unsafe class StringCommands
         }
 
         var status = context.Store.Update(key, DataType.String, ref expire);
+        if (expire.Changes) context.CountChanges(1);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) return;     // absent: nil has been written
         expire.Forget();
         context.Fail(Errors.For(status));

@@ -196,6 +196,12 @@ internal static class HonouredOptions
         {
             Summary = "most bytes of a member of one", Change = OptionChange.Live, Aliases = ["zset-max-ziplist-value"],
         },
+        new Option<bool>("aof-use-rdb-preamble", YesNoType.Instance, o => o.AofUseRdbPreamble,
+            (o, v) => o.AofUseRdbPreamble = v)
+        {
+            Summary = "write the base of the append-only file as a snapshot; no: as commands, which takes longer",
+            Change = OptionChange.Live,
+        },
         new Option<bool>("rdbcompression", YesNoType.Instance, o => o.RdbCompression, (o, v) => o.RdbCompression = v)
         {
             Summary = "compress strings of over 20 bytes in snapshots and in what DUMP answers",
@@ -304,6 +310,12 @@ internal static class HonouredOptions
         {
             Summary = "seconds between PINGs to idle replicas", Change = OptionChange.Live,
             Aliases = ["repl-ping-slave-period"],
+        },
+        new Option<long>("repl-timeout", new NumberType(1, int.MaxValue), o => o.ReplTimeoutSeconds,
+            (o, v) => o.ReplTimeoutSeconds = (int)v)
+        {
+            Summary = "seconds after which a replica that is silent, or does not read its snapshot, is disconnected",
+            Change = OptionChange.Live,
         },
         new Option<long>("busy-reply-threshold", Int64, o => o.BusyReplyThreshold, (o, v) => o.BusyReplyThreshold = v)
         {

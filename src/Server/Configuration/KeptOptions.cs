@@ -33,10 +33,6 @@ internal static class KeptOptions
         new Option<bool>("activerehashing", YesNo, true),
         new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
         new Option<bool>("aof-rewrite-incremental-fsync", YesNo, true),
-        new Option<bool>("aof-use-rdb-preamble", YesNo, true)
-        {
-            Reason = "a base is always a snapshot, which every version with this option reads",
-        },
         new Option<string>("aof_rewrite_cpulist", Text, "")
         {
             Change = OptionChange.AtStart, Aliases = ["aof-rewrite-cpulist"],
@@ -110,7 +106,6 @@ internal static class KeptOptions
         new Option<bool>("repl-diskless-sync", YesNo, true),
         new Option<long>("repl-diskless-sync-delay", Int32, 5),
         new Option<long>("repl-diskless-sync-max-replicas", Int32, 0),
-        new Option<long>("repl-timeout", new NumberType(1, int.MaxValue), 60),
         new Option<string>("replica-announce-ip", Text, "") { Aliases = ["slave-announce-ip"] },
         new Option<long>("replica-announce-port", Port, 0) { Aliases = ["slave-announce-port"] },
         new Option<bool>("replica-announced", YesNo, true),

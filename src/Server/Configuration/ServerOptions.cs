@@ -145,6 +145,12 @@ public sealed class ServerOptions
     /// <summary>Seconds after which replicas get a PING, where nothing else is sent.</summary>
     public int ReplPingPeriodSeconds { get; set; } = 10;
 
+    /// <summary>Whether the base of the append-only file is a snapshot; else it is made of commands.</summary>
+    public bool AofUseRdbPreamble { get; set; } = true;
+
+    /// <summary>Seconds after which a replica that is silent is disconnected.</summary>
+    public int ReplTimeoutSeconds { get; set; } = 60;
+
     /// <summary>Milliseconds after which others do not wait for a script any more, but are told BUSY; 0
     /// never.</summary>
     public long BusyReplyThreshold { get; set; } = 5000;

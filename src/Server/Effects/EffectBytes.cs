@@ -18,6 +18,9 @@ internal sealed class EffectBytes
     /// <summary>Of an effect that is about no database.</summary>
     public const int NoDatabase = -1;
 
+    /// <summary>Of an effect that is a message, which only replicas want.</summary>
+    public const int Message = -2;
+
     private const int LeastBytes = 256, KeptBytes = 64 * 1024;
 
     private byte[] _bytes = [];

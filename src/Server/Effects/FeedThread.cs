@@ -21,11 +21,16 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
 
     private const int Awake = 0, Resting = 1, Sleeping = 2;
 
+    private static ReadOnlySpan<byte> Multi => "*1\r\n$5\r\nMULTI\r\n"u8;
+
+    private static ReadOnlySpan<byte> Exec => "*1\r\n$4\r\nEXEC\r\n"u8;
+
     private readonly SemaphoreSlim _signal = new(0);
     private readonly Lock _guard = new();
     private readonly List<(long Ticket, Action Do)> _marks = [];
     private readonly List<IFeedSink> _sinks = [];
     private readonly HashSet<IFeedSink> _attached = [];
+    private readonly List<Range> _messages = [];        // of what is staged
     private byte[] _stage = [];
     private FeedBuffer[] _buffers = [];
     private Thread? _thread;
@@ -239,19 +244,30 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
 
     private void Stage(ReadOnlySpan<byte> effects, bool isWhole)
     {
-        for (bool isFirst = true; effects.Length > 0; isFirst = false)
+        if (effects.Length == 0) return;
+        if (isWhole)
+        {
+            Select(MemoryMarshal.Read<int>(effects));
+            Stage(Multi);
+        }
+
+        bool hasOnlyMessages = true;
+        int start = _staged, earlier = _messages.Count;
+        while (effects.Length > 0)
         {
             int database = MemoryMarshal.Read<int>(effects), length = MemoryMarshal.Read<int>(effects[sizeof(int)..]);
-            if (isFirst && isWhole)
-            {
-                Select(database);
-                Stage("*1\r\n$5\r\nMULTI\r\n"u8);
-            }
-
+            int begin = _staged;
             Stage(database, effects.Slice(EffectBytes.HeadBytes, length));
+            if (database == EffectBytes.Message) _messages.Add(begin.._staged);
+            else hasOnlyMessages = false;
             effects = effects[(EffectBytes.HeadBytes + length)..];
-            if (effects.Length == 0 && isWhole) Stage("*1\r\n$4\r\nEXEC\r\n"u8);
         }
+
+        if (!isWhole) return;
+        Stage(Exec);
+        if (!hasOnlyMessages) return;
+        _messages.RemoveRange(earlier, _messages.Count - earlier);
+        _messages.Add((start - Multi.Length).._staged);
     }
 
     private void Stage(int database, ReadOnlySpan<byte> commands)
@@ -262,7 +278,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
 
     private void Select(int database)
     {
-        if (database == EffectBytes.NoDatabase || database == _database) return;
+        if (database < 0 || database == _database) return;
         _database = database;
         Span<byte> select = stackalloc byte[SelectCommand.BytesMax];
         Stage(select[..SelectCommand.Write(select, database)]);
@@ -289,12 +305,14 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     {
         // Also where nothing changed: somebody may wait until that ticket is on the disk.
         _isFlushed = false;
+        var all = _stage.AsSpan(0, _staged);
+        var others = _messages.Count == 0 ? all : WithoutMessages(all);
         for (int i = _sinks.Count - 1; i >= 0; i--)
         {
             var sink = _sinks[i];
             try
             {
-                sink.Write(_stage.AsSpan(0, _staged), _database, lastTicket);
+                sink.Write(sink.TakesMessages ? all : others, _database, lastTicket);
             }
             catch (Exception exception)
             {
@@ -304,7 +322,22 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         }
 
         _staged = 0;
+        _messages.Clear();
         if (_stage.Length > 4 * StageBytes) _stage = [];
+    }
+
+    private byte[] WithoutMessages(ReadOnlySpan<byte> staged)
+    {
+        var rest = new List<byte>(staged.Length);
+        int at = 0;
+        foreach (var message in _messages)
+        {
+            rest.AddRange(staged[at..message.Start.Value]);
+            at = message.End.Value;
+        }
+
+        rest.AddRange(staged[at..]);
+        return [.. rest];
     }
 
     private void Call(IFeedSink sink, Action<IFeedSink> action)

@@ -13,6 +13,9 @@ internal interface IFeedSink
     /// nothing.</param>
     void Write(ReadOnlySpan<byte> entries, int database, long lastTicket);
 
+    /// <summary>Whether it wants messages of publishers, too.</summary>
+    bool TakesMessages => false;
+
     /// <summary>Nothing more is at hand: what was written may go to the disk.</summary>
     void Flush();
 }

@@ -256,7 +256,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     {
         var session = connection.Session;
         long waiting = connection.Backlog?.Length ?? 0;
-        long limit = server.Options.ClientOutputPause;
+        long limit = session.OutputPauseBytes;
         if (session.OutputPaused)
         {
             if (waiting < Math.Max(limit / 2, 1)) session.OutputPaused = false;

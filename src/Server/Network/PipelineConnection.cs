@@ -594,7 +594,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private void PauseLatched()
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is unread");
-        if (_backlog.Length + _inWriter > _server.Options.ClientOutputPause) Session.OutputPaused = true;
+        if (_backlog.Length + _inWriter > Session.OutputPauseBytes) Session.OutputPaused = true;
         ChargeLatched();
     }
 

@@ -26,7 +26,7 @@ internal sealed class SnapshotJob
         try
         {
             _writer = new RdbFileWriter(server.Store, _file.Stream, server.Options.RdbCompression,
-                server.Options.RdbChecksum);
+                server.Options.RdbChecksum) { OmitsFieldExpiries = purpose == SnapshotPurpose.OlderReplica };
             SnapshotHead.Write(_writer, server, purpose);
             _snapshot = new RdbSnapshot(server.Store, _writer, server.Options.RdbCompression,
                 server.Time.GetUtcNow().ToUnixTimeMilliseconds());
@@ -79,7 +79,7 @@ internal sealed class SnapshotJob
                 using (var session = _server.Store.CreateSession())
                     _snapshot.Run(session);
                 _writer.End();
-                _file.Publish(lasts: Purpose != SnapshotPurpose.Replica);
+                _file.Publish(lasts: Purpose is SnapshotPurpose.File or SnapshotPurpose.AppendOnlyBase);
             }
 
             return null;

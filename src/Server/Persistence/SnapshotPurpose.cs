@@ -9,6 +9,10 @@ internal enum SnapshotPurpose : byte
     /// <summary>The base of the append-only file.</summary>
     AppendOnlyBase,
 
-    /// <summary>A replica.</summary>
+    /// <summary>A replica, or a tool that wants a file.</summary>
     Replica,
+
+    /// <summary>A replica that does not know that fields of hashes can expire: they are there without their
+    /// times.</summary>
+    OlderReplica,
 }

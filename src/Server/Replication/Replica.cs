@@ -10,6 +10,7 @@ namespace Kv.Server.Replication;
 internal sealed class Replica(Session session, SyncFile? file = null)
 {
     private bool _isCut, _isWritten, _hasFailed;
+    private long _readTickMs;
 
     /// <inheritdoc cref="SyncFile"/>
     public SyncFile? File => file;
@@ -35,6 +36,21 @@ internal sealed class Replica(Session session, SyncFile? file = null)
 
     /// <summary>What it has said to have got.</summary>
     public long Acknowledged { get; set; }
+
+    /// <summary>Whether it says from time to time how far it is: it has come with PSYNC.</summary>
+    public bool Follows { get; init; }
+
+    /// <summary>When it last read a piece of its snapshot. From any thread.</summary>
+    // Volatile: written by the session's thread; a late one is no harm.
+    public long ReadTickMs
+    {
+        get => Volatile.Read(ref _readTickMs);
+        set => Volatile.Write(ref _readTickMs, value);
+    }
+
+    /// <summary>When it last gave a sign of life that it owes; long.MaxValue: it owes none now.</summary>
+    public long HeardTickMs => IsOnline ? Follows ? AcknowledgedTickMs : long.MaxValue
+        : ReadTickMs is not 0 and var read ? read : long.MaxValue;
 
     /// <summary>When it said so, in the time of <see cref="KvServer.TickMs"/>.</summary>
     public long AcknowledgedTickMs { get; set; }

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Kv.Server.Effects;
 using Kv.Server.Persistence;
 using Kv.Server.Sessions;
+using Microsoft.Extensions.Logging;
 using Microsoft.Win32.SafeHandles;
 
 namespace Kv.Server.Replication;
@@ -81,12 +82,16 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     }
 
     /// <summary>Begins with a replica that has nothing yet: it gets a snapshot, which several may share.</summary>
-    public Replica Begin(Session session)
+    /// <param name="follows">Whether it says from time to time how far it is.</param>
+    public Replica Begin(Session session, bool follows)
     {
         lock (_guard)
         {
-            if (_newest is not { MayJoin: true }) _writing.Add(_newest = new SyncFile(server, this, ++_lastFile));
-            var replica = new Replica(session, _newest) { AcknowledgedTickMs = server.TickMs };
+            // What only wants the file is a tool, which keeps it: all of the data.
+            bool isOlder = follows && !session.KnowsFieldExpiry;
+            if (_newest is not { MayJoin: true } || _newest.IsForOlder != isOlder)
+                _writing.Add(_newest = new SyncFile(server, this, ++_lastFile, isOlder));
+            var replica = new Replica(session, _newest) { Follows = follows, AcknowledgedTickMs = server.TickMs };
             session.Kind = ClientKind.Replica;
             _fullSyncs++;
             _all.Add(replica);
@@ -118,6 +123,33 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         {
             lock (_guard) file.Cut(_offset);
         });
+    }
+
+    /// <summary>Lets pass unseen how the data is made anew: afterwards it is what it was, and replicas have it. In a
+    /// pause.</summary>
+    public void BeginReload()
+    {
+        lock (_guard)
+        {
+            if (_isAttached) server.Feed.Detach(this);
+        }
+    }
+
+    /// <summary>It has been made anew. In the same pause.</summary>
+    /// <param name="isSame">False: not all of it is there, so replicas begin anew, too.</param>
+    public void EndReload(bool isSame)
+    {
+        lock (_guard)
+        {
+            if (!_isAttached) return;
+            server.Feed.Attach(this);
+            if (isSame) return;
+            foreach (var replica in _all) replica.Session.Kill();
+            // None can go on at a place before this one.
+            _pieces.Clear();
+            Volatile.Write(ref _offset, _offset + 1);
+            Volatile.Write(ref _first, _offset);
+        }
     }
 
     /// <summary>Whether anybody waits for a snapshot.</summary>
@@ -152,7 +184,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
             _partialSyncs++;
             session.Kind = ClientKind.Replica;
-            var replica = new Replica(session) { AcknowledgedTickMs = server.TickMs };
+            var replica = new Replica(session) { Follows = true, AcknowledgedTickMs = server.TickMs };
             replica.Cut(from);
             _all.Add(replica);
             PushFromLatched(replica);
@@ -247,6 +279,9 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     }
 
     /// <inheritdoc/>
+    public bool TakesMessages => true;
+
+    /// <inheritdoc/>
     public void Flush()
     {
     }
@@ -287,6 +322,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private void PushFromLatched(Replica replica)
     {
         replica.IsOnline = true;
+        replica.AcknowledgedTickMs = server.TickMs;
         long at = _first;
         foreach (byte[] piece in _pieces)
         {
@@ -332,11 +368,26 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             long now = server.TickMs;
             bool isQuiet = now - _sentTickMs >= server.Options.ReplPingPeriodSeconds * 1000L;
             if (_all.Count > 0 && isQuiet) AppendLatched(Ping);
+            EndSilentLatched(now);
             long ttl = server.Options.ReplBacklogTtlSeconds;
             isOver = _isAttached && _all.Count == 0 && ttl != 0 && now - _emptySinceTickMs >= ttl * 1000;
         }
 
         if (isOver) TryEnd();
+    }
+
+    /// <summary>Ends the connections of replicas that have not said for long how far they are, or have not read any of
+    /// their snapshot.</summary>
+    private void EndSilentLatched(long now)
+    {
+        long mostMs = server.Options.ReplTimeoutSeconds * 1000L;
+        foreach (var replica in _all)
+        {
+            if (now - replica.HeardTickMs <= mostMs) continue;
+            server.Log.LogWarning("Replica {Address} was silent for over {Seconds} s (repl-timeout); disconnected",
+                replica.Session.Address, server.Options.ReplTimeoutSeconds);
+            replica.Session.Kill();
+        }
     }
 
     /// <summary>Nobody has come back for long: the feed is not read any more.</summary>

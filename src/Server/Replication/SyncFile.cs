@@ -15,7 +15,8 @@ namespace Kv.Server.Replication;
 /// is gone with the last replica that reads it, or with the process.
 /// Threads: under the lock of <see cref="Replicas"/>, but for what says otherwise.
 /// </remarks>
-internal sealed class SyncFile(KvServer server, Replicas replicas, long number)
+/// <param name="isForOlder">Whether those who get it do not know that fields of hashes can expire.</param>
+internal sealed class SyncFile(KvServer server, Replicas replicas, long number, bool isForOlder)
 {
     /// <summary>How long it waits between two tries to begin.</summary>
     private const int RetryMs = 5;
@@ -26,6 +27,8 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number)
     private Thread? _thread;
     private long? _offset;
     private bool _isOver;
+
+    public bool IsForOlder => isForOlder;
 
     /// <summary>Whether more replicas may have it.</summary>
     public bool MayJoin => !_isOver && _users.Count > 0;
@@ -94,7 +97,8 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number)
         error = null;
         if (server.Snapshots.Job != null) return false;
         using var guard = server.Store.Enter();
-        return server.Snapshots.TryBegin(guard.Session, SnapshotPurpose.Replica, Path,
+        var purpose = isForOlder ? SnapshotPurpose.OlderReplica : SnapshotPurpose.Replica;
+        return server.Snapshots.TryBegin(guard.Session, purpose, Path,
             () => replicas.BeginInPause(this, server.Snapshots.Job!), End, out error);
     }
 

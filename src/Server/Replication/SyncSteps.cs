@@ -13,7 +13,7 @@ namespace Kv.Server.Replication;
 /// <param name="withHead">Whether the replica wants to know where in the stream the snapshot is.</param>
 internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHead) : ICommandSteps
 {
-    private const int PieceBytes = 64 * 1024, SignOfLifeMs = 1000;
+    private const int PieceBytes = 64 * 1024, SignOfLifeMs = 1000, UnreadBytesMax = 1 << 20;
 
     private byte[]? _piece;
     private long _at, _length, _signTickMs = replica.Session.Server.TickMs;
@@ -46,8 +46,10 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHea
         int length = RandomAccess.Read(file, _piece.AsSpan(0, (int)Math.Min(_length - _at, PieceBytes)), _at);
         if (length == 0) throw new EndOfStreamException("The snapshot for a replica is shorter than it was");
         _at += length;
+        replica.ReadTickMs = context.Server.TickMs;
         bool isLast = _at == _length;
         context.Reply.WriteRaw(_piece.AsSpan(0, length), isLast ? 1 : 0);
+        context.Session.OutputPauseBytesMost = isLast ? long.MaxValue : UnreadBytesMax;
         if (isLast) replicas.GoOnline(replica);
         return isLast;
     }

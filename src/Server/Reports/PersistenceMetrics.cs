@@ -97,5 +97,5 @@ internal static class PersistenceMetrics
     ];
 
     private static bool IsSaving(ServerReading report) =>
-        report.Server.Snapshots.Job?.Purpose is SnapshotPurpose.File or SnapshotPurpose.Replica;
+        report.Server.Snapshots.Job?.Purpose is not (null or SnapshotPurpose.AppendOnlyBase);
 }

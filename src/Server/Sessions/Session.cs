@@ -209,6 +209,12 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// <summary>Whether the changes of the running command have been counted (<see cref="ChangeRule"/>).</summary>
     internal bool HasCountedChanges { get; set; }
 
+    /// <summary>Whether a replica has said that its version knows that fields of hashes can expire.</summary>
+    internal bool KnowsFieldExpiry { get; set; }
+
+    /// <summary>Whether a replica has said that it wants a snapshot, and nothing after it.</summary>
+    internal bool WantsFileOnly { get; set; }
+
     /// <summary>Values that <see cref="Steps"/> still owe the client.</summary>
     internal int OwedBySteps { get; set; } = 1;
 
@@ -253,6 +259,12 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// <summary>When a waiting session goes on, in the time of <see cref="KvServer.TickMs"/>; 0: it does not
     /// wait.</summary>
     internal long ParkedUntilTickMs { get; private set => SetGate(ref field, value); }
+
+    /// <summary>How much may be unread before nothing more of it is run: <c>client-output-pause</c>, or less.</summary>
+    internal long OutputPauseBytes => Math.Min(Server.Options.ClientOutputPause, OutputPauseBytesMost);
+
+    /// <summary>The least while a file is sent, which need not be in memory.</summary>
+    internal long OutputPauseBytesMost { get; set; } = long.MaxValue;
 
     /// <summary>The client does not read its replies: nothing is run until it has read some.</summary>
     internal bool OutputPaused { get; set => SetGate(ref field, value); }

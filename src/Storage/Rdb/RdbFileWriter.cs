@@ -18,11 +18,14 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
     private ulong _sum;
     private long _bytes;
 
+    /// <inheritdoc cref="RdbValueWriter.OmitsFieldExpiries"/>
+    public bool OmitsFieldExpiries { get; init; }
+
     /// <summary>Bytes that the file has got. From any thread.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
     /// <summary>Writes keys into the file.</summary>
-    public RdbKeyWriter Keys => _keys ??= new RdbKeyWriter(store, this, compresses);
+    public RdbKeyWriter Keys => _keys ??= new RdbKeyWriter(store, this, compresses, OmitsFieldExpiries);
 
     private RdbOutput Output => Keys.Output;
 
@@ -30,6 +33,7 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
     /// <param name="hasFieldExpiries">Whether fields of hashes expire, which only Redis 7.4 reads.</param>
     public void Begin(bool hasFieldExpiries)
     {
+        hasFieldExpiries &= !OmitsFieldExpiries;
         Keys.Begin();
         Output.Write(Encoding.ASCII.GetBytes($"REDIS{(hasFieldExpiries ? VersionOfExpiry : Version):D4}"));
     }

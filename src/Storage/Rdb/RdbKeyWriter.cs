@@ -7,7 +7,9 @@ namespace Kv.Storage;
 /// </remarks>
 /// <param name="destination">Gets the bytes; the caller's.</param>
 /// <param name="compresses">Whether strings are compressed.</param>
-internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool compresses) : IDisposable
+/// <param name="omitsFieldExpiries">See <see cref="RdbValueWriter.OmitsFieldExpiries"/>.</param>
+internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool compresses, bool omitsFieldExpiries)
+    : IDisposable
 {
     /// <summary>What is written goes to the destination once it is as much.</summary>
     private const int PieceBytes = 4096;
@@ -21,7 +23,11 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
 
     private const int NoDatabase = -1;
 
-    private readonly RdbValueWriter _writer = new(store) { CountsFirst = true };
+    private readonly RdbValueWriter _writer = new(store)
+    {
+        CountsFirst = true, OmitsFieldExpiries = omitsFieldExpiries,
+    };
+
     private int _database = NoDatabase;
     private bool _isPartial;
 
@@ -75,7 +81,7 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
         {
             if (Output.Length >= PieceBytes) Flush();
             WriteHead(value.ExpiryMs, use);
-            Output.WriteByte((byte)RdbValueWriter.TypeOf(value));
+            Output.WriteByte((byte)_writer.TypeOf(value));
             Output.WriteString(key);
         }
 

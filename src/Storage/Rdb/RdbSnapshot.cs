@@ -29,10 +29,12 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _saysIdle = store.MaxMemoryPolicy is MaxMemoryPolicy.AllKeysLru or MaxMemoryPolicy.VolatileLru;
         _nowSeconds = nowMs / 1000;
         _chunks = new SnapshotChunk?[store.Options.SessionsMax];
-        _large = new SnapshotChunk(store, compresses);
+        _large = NewChunk();
         _snapshot = new StoreSnapshot(store, this);
         foreach (var part in _snapshot.Parts) KeysAtInstant += part.Keys.All;
     }
+
+    private SnapshotChunk NewChunk() => new(_store, _compresses, _file.OmitsFieldExpiries);
 
     /// <summary>Keys that there were.</summary>
     public long KeysAtInstant { get; }
@@ -83,7 +85,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     {
         // The slot's session is the only one to make it; the walk sees it later.
         var chunk = Volatile.Read(ref _chunks[slot]);
-        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = new SnapshotChunk(_store, _compresses));
+        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = NewChunk());
         long grown = chunk.Add(database, key, value, UseOf(value));
         if (grown != 0) Interlocked.Add(ref _held, grown);
     }

@@ -20,11 +20,14 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     /// was written may be taken away between two calls.</summary>
     public bool CountsFirst { get; init; }
 
+    /// <summary>Whether hashes are written without the times of their fields: for readers that know of none.</summary>
+    public bool OmitsFieldExpiries { get; init; }
+
     /// <summary>Where it writes to.</summary>
     public RdbOutput Output { get; } = new(store);
 
     /// <summary>How a value is written.</summary>
-    public static RdbType TypeOf(in ValueView value) => value.Kind switch
+    public RdbType TypeOf(in ValueView value) => value.Kind switch
     {
         ValueKind.PackedHash or ValueKind.Hash when EarliestOf(value) != FieldExpiry.Never => RdbType.HashExpiry,
         ValueKind.PackedList or ValueKind.List => RdbType.ListQuicklist2,
@@ -215,8 +218,8 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
     }
 
     /// <summary>Bound of the expiries of a hash's fields.</summary>
-    private static unsafe long EarliestOf(in ValueView value) =>
-        FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
+    private unsafe long EarliestOf(in ValueView value) => OmitsFieldExpiries ? FieldExpiry.Never
+        : FieldExpiry.EarliestOf(value.Content, value.Kind, value.ContentBytes);
 
     //  | earliest expiry 8 | count | expiry | field | value | expiry | ...        an expiry: a length: 0 none, else from the earliest on, plus 1
     private bool WriteHash(HashView hash, long earliestMs)

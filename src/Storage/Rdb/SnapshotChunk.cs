@@ -18,10 +18,10 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
     private long _length, _capacity;
     private bool _isBegun, _isPartial;
 
-    public SnapshotChunk(Store store, bool compresses)
+    public SnapshotChunk(Store store, bool compresses, bool omitsFieldExpiries)
     {
         _store = store;
-        _writer = new RdbKeyWriter(store, this, compresses);
+        _writer = new RdbKeyWriter(store, this, compresses, omitsFieldExpiries);
     }
 
     /// <summary>Keys that it has had, strings in blocks apart.</summary>

@@ -69,6 +69,9 @@ internal readonly unsafe struct StreamGroup(Region region, uint name)
     /// <summary>The consumer of something pending.</summary>
     public StreamConsumer ConsumerOf(PendingEntry* pending) => new(region, pending->Consumer);
 
+    /// <summary>The name of that consumer.</summary>
+    public ReadOnlySpan<byte> ConsumerNameOf(PendingEntry pending) => ConsumerOf(&pending).Name;
+
     private static NameTable ConsumersOf(Region region, byte* at) =>
         new(region, (NameTableHead*)(at + 40), StreamConsumer.RecordBytes);
 }

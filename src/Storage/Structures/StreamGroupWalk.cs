@@ -80,6 +80,9 @@ internal unsafe struct StreamGroupWalk
     /// <summary>What is known of a pending entry, while at one of the group.</summary>
     public readonly PendingEntry* EntryOf(LargeStream stream) => (PendingEntry*)GroupOf(stream).Pending.PayloadAt(_at);
 
+    /// <summary>A copy of the same.</summary>
+    public readonly PendingEntry DeliveryOf(LargeStream stream) => *EntryOf(stream);
+
     private StreamStop At(IdCursor at, StreamStop stop, LargeStream stream)
     {
         _at = at;

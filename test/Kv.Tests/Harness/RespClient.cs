@@ -167,7 +167,32 @@ public sealed class RespClient : IDisposable
         return number;
     }
 
+    /// <summary>A snapshot, whole, behind the lines that a primary sends a replica before it.</summary>
+    public byte[] ReadSnapshot()
+    {
+        string line = "";
+        while (true)
+        {
+            char letter = (char)NextByte();
+            if (letter != '\n')
+            {
+                line += letter;
+                continue;
+            }
+
+            if (line.StartsWith('$')) return ReadExactly(Number(line.TrimEnd('\r')));
+            line = "";
+        }
+    }
+
     private byte[] ReadBlock(int length)
+    {
+        byte[] block = ReadExactly(length);
+        if (NextByte() != '\r' || NextByte() != '\n') throw new FormatException("a string does not end with CR LF");
+        return block;
+    }
+
+    private byte[] ReadExactly(int length)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(length);
         var block = new byte[length];
@@ -181,7 +206,6 @@ public sealed class RespClient : IDisposable
             have += got;
         }
 
-        if (NextByte() != '\r' || NextByte() != '\n') throw new FormatException("a string does not end with CR LF");
         return block;
     }
 

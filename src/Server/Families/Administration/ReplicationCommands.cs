@@ -92,7 +92,8 @@ internal static class ReplicationCommands
     private static void BeginSync(ref CommandContext context, bool withHead)
     {
         var replicas = context.Server.Replicas;
-        context.Continue(new SyncSteps(replicas, replicas.Begin(context.Session), withHead));
+        context.Continue(new SyncSteps(replicas,
+            replicas.Begin(context.Session, follows: withHead && !context.Session.WantsFileOnly), withHead));
     }
 
     private static void ReplConf(ref CommandContext context)
@@ -109,12 +110,20 @@ internal static class ReplicationCommands
             if (context.Args.TryKeyword("GETACK"u8)) return;
             bool isPort = context.Args.TryKeyword("LISTENING-PORT"u8);
             if (isPort) context.Session.ReplicaPort = (int)context.Args.NextInt64(0, PortMax, Errors.NotAnInteger);
-            else context.Args.Skip(2);      // capa, ip-address, version, rdb-only...: all is sent in the one form
+            else if (context.Args.TryKeyword("VERSION"u8)) context.Session.KnowsFieldExpiry = IsVersionOfExpiry(
+                context.Args.NextBytes());
+            else if (context.Args.TryKeyword("RDB-ONLY"u8)) context.Session.WantsFileOnly =
+                context.Args.NextInt64(0, 1, Errors.NotAnInteger) == 1;
+            else context.Args.Skip(2);      // capa, ip-address...: all is sent in the one form
         }
 
         if (context.Args.Remaining > 0) context.Args.SyntaxError();
         if (context.Args.Finish(context.Reply)) context.Reply.WriteOk();
     }
+
+    /// <summary>Whether a server of this version knows that fields of hashes can expire: from 7.4 on.</summary>
+    private static bool IsVersionOfExpiry(ReadOnlySpan<byte> text) =>
+        Version.TryParse(Encoding.Latin1.GetString(text), out var version) && version >= new Version(7, 4);
 
     private static void Failover(ref CommandContext context)
     {

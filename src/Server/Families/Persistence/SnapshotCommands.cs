@@ -63,7 +63,7 @@ internal static class SnapshotCommands
         if (!context.Args.Finish(context.Reply)) return;
         var server = context.Server;
         var job = server.Snapshots.Job;
-        if (job?.Purpose is SnapshotPurpose.File or SnapshotPurpose.Replica)
+        if (job?.Purpose is not (null or SnapshotPurpose.AppendOnlyBase))
         {
             context.Fail("ERR Background save already in progress"u8);
         }
@@ -102,7 +102,7 @@ internal static class SnapshotCommands
     private static void Save(ref CommandContext context)
     {
         if (!context.Args.Finish(context.Reply)) return;
-        if (context.Server.Snapshots.Job?.Purpose is SnapshotPurpose.File or SnapshotPurpose.Replica)
+        if (context.Server.Snapshots.Job?.Purpose is not (null or SnapshotPurpose.AppendOnlyBase))
         {
             context.Fail("ERR Background save already in progress"u8);
             return;

@@ -1,3 +1,4 @@
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 using Kv.Server.Patterns;
 using Kv.Server.PubSub;
@@ -151,6 +152,7 @@ internal static class PubSubCommands
         bool mayStop = context.MayStep && !context.IsBegunAnew;
         if (context.IsBegunAnew && context.Server.PubSub.PatternCount > PatternsAtOnceMax && context.TryPostpone())
             return;
+        SayMessage(ref context, channel, message);
         var publishing = context.Server.PubSub.BeginPublish(channel, message);
         if (publishing.GoOn(channel, message, mayStop))
             context.Reply.WriteInteger(publishing.Receivers);
@@ -162,7 +164,20 @@ internal static class PubSubCommands
         var channel = context.Args.NextBytes();
         var message = context.Args.NextBytes();
         if (!context.Args.Finish(context.Reply)) return;
+        SayMessage(ref context, channel, message);
         context.Reply.WriteInteger(context.Server.PubSub.PublishShard(channel, message));
+    }
+
+    /// <summary>Has replicas publish the same, after what its client has written before.</summary>
+    private static void SayMessage(ref CommandContext context, ReadOnlySpan<byte> channel, ReadOnlySpan<byte> message)
+    {
+        if (!context.IsFed || !context.Server.Replicas.IsActive) return;
+        var effect = context.Events.Effects.Say(EffectBytes.Message, 3);
+        effect.Add(context.Args[0].Span);
+        effect.Add(channel);
+        effect.Add(message);
+        effect.End();
+        context.Events.Effects.Mark();
     }
 
     /// <summary>One confirmation a name, which are pushes and no replies: a client that subscribes gets nothing

@@ -47,6 +47,18 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     /// <summary>Where a base is written before it has its name.</summary>
     public string TemporaryBase => PathOf($"{TemporaryPrefix}rewriteaof-{Environment.ProcessId}{AofEnding}");
 
+    /// <summary>The same for one of commands, which is made of the other.</summary>
+    public string TemporaryCommandBase => TemporaryBase + ".commands";
+
+    /// <summary>The number that the next base gets.</summary>
+    public long NextBase
+    {
+        get
+        {
+            lock (_guard) return Math.Max(_lastBase, _manifest.BaseSequence) + 1;
+        }
+    }
+
     /// <summary>Where the first increment is until there is a base that it comes after.</summary>
     public string TemporaryIncrement => PathOf($"{TemporaryPrefix}{fileName}.incr");
 
@@ -160,7 +172,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     {
         lock (_guard)
         {
-            long sequence = _lastBase = Math.Max(_lastBase, _manifest.BaseSequence) + 1;
+            long sequence = _lastBase = NextBase;
             var info = new AofFileInfo(
                 string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.base{ending}"), sequence,
                 AofFileType.Base);
@@ -200,7 +212,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     }
 
     /// <summary>Opens a file that nobody counts on: what is in it is from a try that failed.</summary>
-    private IAofFile OpenNew(string path)
+    public IAofFile OpenNew(string path)
     {
         var file = device.OpenAppend(path);
         try

@@ -91,8 +91,17 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
             if (failure == null && isFirst) failure = Writer!.Sync() ?? Writer.Error;
             if (failure == null)
             {
-                BaseBytes = new FileInfo(files.TemporaryBase).Length;
-                files.SetBase(files.TemporaryBase, AofFiles.RdbEnding, _next, isTemporary: isFirst);
+                string written = files.TemporaryBase;
+                if (!server.Options.AofUseRdbPreamble)
+                {
+                    written = files.TemporaryCommandBase;
+                    CommandBase.Write(server, files, files.TemporaryBase, written, files.NextBase);
+                    files.TryDelete(files.TemporaryBase);
+                }
+
+                BaseBytes = new FileInfo(written).Length;
+                files.SetBase(written, written == files.TemporaryBase ? AofFiles.RdbEnding : AofFiles.AofEnding, _next,
+                    isTemporary: isFirst);
                 if (isFirst) Writer!.MayResume = true;
             }
         }
@@ -103,6 +112,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
 
         if (failure == null) return null;
         files.TryDelete(files.TemporaryBase);
+        files.TryDelete(files.TemporaryCommandBase);
         if (isFirst) EndWriter();
         return failure;
     }

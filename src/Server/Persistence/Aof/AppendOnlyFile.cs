@@ -168,13 +168,17 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         if (Volatile.Read(ref _writer) is not { } writer || !IsOn) return "the append-only file is off";
         using var written = new ManualResetEventSlim();
         server.Feed.Detach(writer, written.Set);
+        server.Replicas.BeginReload();
         written.Wait();
+        bool isSame = true;
         try
         {
             if (writer.Sync() is { } error) return error;
+            isSame = false;
             session.FlushAll();
             session.Tick();
             new AofLoader(server, _files!, cutsTail: false).Load(session);
+            isSame = true;
             return null;
         }
         catch (IOException exception)
@@ -184,6 +188,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         }
         finally
         {
+            server.Replicas.EndReload(isSame);
             server.Feed.Attach(writer);
         }
     }
@@ -209,6 +214,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         Volatile.Read(ref _writer)?.EndHolding();
         _keeper?.Join();
         server.Snapshots.Cancel();
+        // A base may still become commands. Ends: that is given up once the server ends.
+        while (Volatile.Read(ref _rewrite) != null) Thread.Sleep(1);
         if (Volatile.Read(ref _writer) != null) End();
         _lock?.Dispose();
     }

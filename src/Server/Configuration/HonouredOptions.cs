@@ -199,7 +199,7 @@ internal static class HonouredOptions
         new Option<bool>("aof-use-rdb-preamble", YesNoType.Instance, o => o.AofUseRdbPreamble,
             (o, v) => o.AofUseRdbPreamble = v)
         {
-            Summary = "write the base of the append-only file as a snapshot; no: as commands, which takes longer",
+            Summary = "base of the append-only file: a snapshot; no: commands",
             Change = OptionChange.Live,
         },
         new Option<bool>("rdbcompression", YesNoType.Instance, o => o.RdbCompression, (o, v) => o.RdbCompression = v)
@@ -314,7 +314,7 @@ internal static class HonouredOptions
         new Option<long>("repl-timeout", new NumberType(1, int.MaxValue), o => o.ReplTimeoutSeconds,
             (o, v) => o.ReplTimeoutSeconds = (int)v)
         {
-            Summary = "seconds after which a replica that is silent, or does not read its snapshot, is disconnected",
+            Summary = "seconds until a replica that is silent is disconnected",
             Change = OptionChange.Live,
         },
         new Option<long>("busy-reply-threshold", Int64, o => o.BusyReplyThreshold, (o, v) => o.BusyReplyThreshold = v)

@@ -131,7 +131,8 @@ internal sealed class FeedBuffer(Feed feed)
                     // Acquire: with a later run there, this one is final; it may have grown since the look.
                     if (last > _readRun)
                     {
-                        if (EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries) NextRun(_readRun + RunHead + _takenBytes);
+                        if (EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries)
+                            NextRun(_readRun + RunHead + _takenBytes);
                         continue;
                     }
                 }

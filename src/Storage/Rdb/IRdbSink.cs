@@ -16,7 +16,9 @@ internal interface IRdbSink
     void Expect(long keys);
 
     /// <summary>A key that comes soon: what it needs may be fetched. It may not come after all.</summary>
-    void Foresee(ReadOnlySpan<byte> key);
+    void Foresee(ReadOnlySpan<byte> key)
+    {
+    }
 
     /// <summary>A key; what is not taken of its value is freed after the call.</summary>
     /// <param name="expiryMs">Unix milliseconds, perhaps over, or -1.</param>

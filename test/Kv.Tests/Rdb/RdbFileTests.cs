@@ -152,10 +152,6 @@ public class RdbFileTests
         {
         }
 
-        public void Foresee(ReadOnlySpan<byte> key)
-        {
-        }
-
         public bool TryAdd(ReadOnlySpan<byte> key, ref RdbValue value, long expiryMs, RdbUse use) =>
             _keys.Add($"{Encoding.Latin1.GetString(key)}@{expiryMs}");
     }

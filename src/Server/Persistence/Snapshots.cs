@@ -92,7 +92,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         }
     }
 
-    /// <summary>Writes a snapshot of all databases, while all other clients stand still.</summary>
+    /// <summary>Stops all other clients and writes a snapshot of all databases.</summary>
     /// <param name="error">Null, or what went wrong: then the file of before is there as it was.</param>
     /// <returns>False: the others could not be stopped, which was answered.</returns>
     public bool TrySave(ref CommandContext context, out string? error)
@@ -101,12 +101,25 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         if (!OtherClients.TryStop(ref context)) return false;
         try
         {
-            error = Save(context.Store);
+            error = Save(ref context);
             return true;
         }
         finally
         {
             OtherClients.LetGoOn(ref context);
+        }
+    }
+
+    /// <summary>Writes a snapshot of all databases, while all other clients stand still.</summary>
+    /// <returns>Null, or what went wrong: then the file of before is there as it was.</returns>
+    public string? Save(ref CommandContext context)
+    {
+        try
+        {
+            return Save(context.Store);
+        }
+        finally
+        {
             context.Store.Select(context.Session.Database);
         }
     }

@@ -13,6 +13,10 @@ internal static class ServerCommands
     private const CommandFlags ModuleFlags = CommandFlags.NoAsyncLoading | CommandFlags.Admin | CommandFlags.NoScript
         | CommandFlags.Protected;
 
+    /// <summary>Changes whole databases.</summary>
+    /// <returns>How many changes that counts as, beyond what the row says.</returns>
+    private delegate long DatabasesChange(in CommandContext context, int first, int second);
+
     internal static readonly Command[] Table =
     [
         new("DBSIZE", arity: 1, DbSize)
@@ -141,17 +145,24 @@ internal static class ServerCommands
     private static void FlushAll(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        long keys = 0;
-        for (int i = 0; i < context.Server.Options.Databases; i++) keys += context.Server.Store.Count(i);
-        if (Change(ref context, static (store, _, _) => store.FlushAll())) context.CountChanges(keys);
+        Change(ref context, static (in context, _, _) =>
+        {
+            long keys = 0;
+            for (int i = 0; i < context.Server.Options.Databases; i++) keys += context.Server.Store.Count(i);
+            context.Store.FlushAll();
+            return keys;
+        });
     }
 
     private static void FlushDb(ref CommandContext context)
     {
         if (!TryReadFlush(ref context)) return;
-        long keys = context.Server.Store.Count(context.Session.Database);
-        if (Change(ref context, static (store, database, _) => store.Flush(database), context.Session.Database))
-            context.CountChanges(keys);
+        Change(ref context, static (in context, database, _) =>
+        {
+            long keys = context.Server.Store.Count(database);
+            context.Store.Flush(database);
+            return keys;
+        }, context.Session.Database);
     }
 
     // Both ways are one: a new, empty database is published, and the old one is freed when nobody reads it any more.
@@ -260,29 +271,27 @@ internal static class ServerCommands
         long count = context.Server.Options.Databases;
         if ((ulong)first >= (ulong)count || (ulong)second >= (ulong)count) context.Args.Fail(Errors.DatabaseOutOfRange);
         if (!context.Args.Finish(context.Reply)) return;
-        Change(ref context, static (store, one, other) => store.Swap(one, other), (int)first, (int)second);
+        Change(ref context, static (in context, one, other) =>
+        {
+            context.Store.Swap(one, other);
+            return 0;       // the row counts the call
+        }, (int)first, (int)second);
     }
 
     /// <summary>Changes whole databases, and replies. For the feed while all others stand still: none of them then
     /// writes to what is gone, and says so later.</summary>
-    /// <returns>False: the others could not be stopped, and it is done later, or an error was written.</returns>
-    private static bool Change(ref CommandContext context, Action<StoreSession, int, int> change, int first = 0,
-        int second = 0)
+    private static void Change(ref CommandContext context, DatabasesChange change, int first = 0, int second = 0)
     {
-        bool isFed = context.IsFed;     // nobody begins to read it while this turn lasts
-        if (isFed && !OtherClients.TryStop(ref context)) return false;
-        try
-        {
-            change(context.Store, first, second);
-            if (isFed) context.Events.Effects.Mark();
-        }
-        finally
-        {
-            if (isFed) OtherClients.LetGoOn(ref context);
-        }
+        // Nobody begins to read the feed while this turn lasts.
+        if (!context.IsFed) ChangeNow(ref context);
+        else OtherClients.Run(ref context, ChangeNow);
 
-        context.Reply.WriteOk();
-        return true;
+        void ChangeNow(ref CommandContext context)
+        {
+            context.CountChanges(change(context, first, second));
+            context.Events.Effects.Mark();
+            context.Reply.WriteOk();
+        }
     }
 
     private static void Time(ref CommandContext context)

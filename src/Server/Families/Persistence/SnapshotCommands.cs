@@ -101,15 +101,18 @@ internal static class SnapshotCommands
 
     private static void Save(ref CommandContext context)
     {
-        if (!context.Args.Finish(context.Reply)) return;
+        if (context.Args.Finish(context.Reply)) OtherClients.Run(ref context, SaveAlone);
+    }
+
+    private static void SaveAlone(ref CommandContext context)
+    {
         if (context.Server.Snapshots.Job?.Purpose is not (null or SnapshotPurpose.AppendOnlyBase))
         {
             context.Fail("ERR Background save already in progress"u8);
             return;
         }
 
-        if (!context.Server.Snapshots.TrySave(ref context, out string? error))
-            return;
+        string? error = context.Server.Snapshots.Save(ref context);
         if (error == null) context.Reply.WriteOk();
         else context.Fail([.. "ERR "u8, .. Encoding.UTF8.GetBytes(error)]);
     }

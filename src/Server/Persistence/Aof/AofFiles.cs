@@ -134,6 +134,9 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             catch
             {
                 file.Dispose();
+                // One would be left each second that the disk is full. The manifest on the disk may name it only when
+                // the failure was in its change.
+                if (!_isUnsure) TryDelete(PathOf(info.Name));
                 throw;
             }
 

@@ -200,12 +200,16 @@ public sealed class AofWriterTests : IDisposable
         Assert.Equal("No space left on device", writer.Error);
         Assert.Equal(1, writer.DurableTicket);
         Assert.Equal(["a"], AofBed.Load(_kv, disk.Kill(), out _).Keys);
+        int calls = disk.Calls;
+        Eventually.Holds(() => disk.Calls > calls + 20, () => "it is tried again and again");
         disk.SetSpace(long.MaxValue);
         Eventually.Holds(() => writer.Error == null, () => writer.Error!);
         Eventually.Holds(() => writer.DurableTicket == 2, () => "not all is on the disk");
         writer.Write(AofBed.Resp("SET d 4"), 0, 3);
         writer.Flush();
         Assert.Equal(["a", "b", "c", "d"], AofBed.Load(_kv, disk.Kill(), out _).Keys.Order());
+        Assert.Equal(bed.Files.Manifest.Files.Select(file => bed.Files.PathOf(file.Name)).Order(),
+            disk.Paths.Where(path => path.EndsWith(".incr.aof", StringComparison.Ordinal)).Order());
     }
 
     private void Check(MemoryDisk left, long durable, long written)

@@ -68,7 +68,11 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
     /// <summary>All others stand still.</summary>
     private void AtInstant()
     {
-        if (isFirst) server.Feed.Attach(Writer!);
+        if (isFirst)
+        {
+            Writer!.BeginAfter(server.Feed.Position);
+            server.Feed.Attach(Writer);
+        }
         else if (_writer != null) server.Feed.CutAt(server.Feed.Position, Cut);
     }
 

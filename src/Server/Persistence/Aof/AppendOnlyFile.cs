@@ -30,13 +30,13 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private AofRewrite? _rewrite;
     private RefusalText? _refusal;
     private Thread? _keeper;
-    private bool _isReady, _isAsked, _isEnding, _holdsReplies, _hasFailed;
+    private bool _isReady, _isLeaving, _isAsked, _isEnding, _holdsReplies, _hasFailed;
     private long _settledBytes, _grownFrom, _rewrites, _failures, _lastTookSeconds = -1, _retryTickMs;
 
     private ServerOptions Options => server.Options;
 
     /// <summary>Whether everything is written to it.</summary>
-    public bool IsOn => Volatile.Read(ref _isReady);
+    public bool IsOn => Volatile.Read(ref _isReady) && !Volatile.Read(ref _isLeaving);
 
     /// <summary>All up to this ticket is on the disk, or need not be.</summary>
     public long DurableTicket => Volatile.Read(ref _writer)?.DurableTicket ?? long.MaxValue;
@@ -125,7 +125,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// <summary>Holds replies, or lets them go, as <c>appendfsync</c> says now.</summary>
     public string? FollowPolicy(ServerOptions options)
     {
-        bool isAlways = options.AppendFsync == AppendFsync.Always && IsOn;
+        // What is written while it is switched off is held until the disk has it, too.
+        bool isAlways = options.AppendFsync == AppendFsync.Always && Volatile.Read(ref _isReady);
         server.Feed.SetUrgent(this, isAlways);
         Volatile.Write(ref _holdsReplies, isAlways && Volatile.Read(ref _writer) is { LeavesSyncs: false });
         Release();
@@ -349,7 +350,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         if (!Options.AppendOnly && writer != null)
         {
             if (isRunning) server.Snapshots.Cancel();
-            else End();
+            else Leave();
             return;
         }
 
@@ -437,7 +438,18 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         server.Data.LogError("The append-only file could not be written anew: {Message}", error);
     }
 
-    /// <summary>Switches it off.</summary>
+    /// <summary>Switches it off, as <c>appendonly</c> says.</summary>
+    private void Leave()
+    {
+        Volatile.Write(ref _isLeaving, true);
+        // Full fence: whoever switches it on again either is seen here, or sees that it is not on any longer: nothing
+        // is said to be written that the feed no longer brings.
+        Interlocked.MemoryBarrier();
+        if (!Options.AppendOnly) End();
+        Volatile.Write(ref _isLeaving, false);
+    }
+
+    /// <summary>Ends writing.</summary>
     private void End()
     {
         var writer = _writer!;

@@ -54,7 +54,7 @@ public sealed class OptionCheck
     private void Describe(ConfigLine line)
     {
         if (CommandLine.Find(line.Name) is not { } option) return;
-        string value = option.IsSecret ? "***" : ConfigLine.Printable(string.Join(' ', line.Words.Skip(1)));
+        string value = option.IsSecret ? "***" : ConfigLine.Printable(Shown(line));
         string effect = option.Class switch
         {
             OptionClass.Honoured => option.Summary,
@@ -63,6 +63,10 @@ public sealed class OptionCheck
         };
         _report.Append(CultureInfo.InvariantCulture, $"{line.Place}: {option.Name} {value}  # {effect}\n");
     }
+
+    /// <summary>The words of the value; an empty one would not be seen without quotes.</summary>
+    private static string Shown(ConfigLine line) =>
+        string.Join(' ', line.Words.Skip(1).Select(static word => word.Length == 0 ? "\"\"" : word));
 
     /// <summary>Warns of lines of files that a later line of a file makes void.</summary>
     private void FindOverridden(IReadOnlyList<ConfigLine> lines)

@@ -93,6 +93,17 @@ public sealed class OptionCheckTests : IDisposable
     }
 
     [Theory]
+    [InlineData("rename-command CONFIG \"\"", "rename-command CONFIG \"\"")]
+    [InlineData("rename-command CONFIG ''", "rename-command CONFIG \"\"")]
+    [InlineData("rename-command CONFIG KONFIG", "rename-command CONFIG KONFIG")]
+    [InlineData("save \"\"", "save \"\"")]
+    public void A_value_that_is_empty_is_shown_as_one(string line, string shown)
+    {
+        string file = Write("kv.conf", line + "\n");
+        Assert.StartsWith($"{file}:1: {shown}  # ", Check(file).Output, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("user alice on +nosuchcommand", "user alice: Error in ACL SETUSER modifier '+nosuchcommand'")]
     [InlineData("rename-command nosuch x", "option 'rename-command'")]
     [InlineData("pidfile /nonexistent/kv.pid", "the folder does not exist")]

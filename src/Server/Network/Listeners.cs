@@ -83,6 +83,8 @@ internal sealed class Listeners(KvServer server)
             else if (_unix == null && socket.LocalEndPoint is UnixDomainSocketEndPoint) _unix = socket;
             else throw new ListenException("A socket that was handed over is neither of TCP nor the only unix socket",
                 false, 0);
+            if ((int)socket.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.AcceptConnection)! == 0)
+                throw new ListenException("A socket that was handed over does not listen", false, 0);
         }
 
         Publish();

@@ -12,7 +12,7 @@ public class SocketActivationTests
         s = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET,
                           socket.SOCK_DGRAM if kind == "datagrams" else socket.SOCK_STREAM)
         s.bind(where if kind == "unix" else ("127.0.0.1", int(where)))
-        if kind != "datagrams":
+        if kind not in ("datagrams", "silent"):
             s.listen()
         os.dup2(s.fileno(), 3)
         os.set_inheritable(3, True)
@@ -68,15 +68,16 @@ public class SocketActivationTests
         Assert.Equal("PONG\n", run.Output);
     }
 
-    [Fact]
-    public void What_takes_no_connections_is_a_reason_not_to_start()
+    [Theory]
+    [InlineData("datagrams", "A socket that was handed over is neither of TCP nor the only unix socket")]
+    [InlineData("silent", "A socket that was handed over does not listen")]
+    public void What_takes_no_connections_is_a_reason_not_to_start(string kind, string reason)
     {
         Requires.Linux("descriptors that are handed over");
         int port = ServerProgram.FreePort();
-        using var kv = new Activated(port, "datagrams", $"{port}");
+        using var kv = new Activated(port, kind, $"{port}");
         Assert.Equal(1, kv.WaitForExit());
-        Assert.Contains("A socket that was handed over is neither of TCP nor the only unix socket", kv.Log,
-            StringComparison.Ordinal);
+        Assert.Contains(reason, kv.Log, StringComparison.Ordinal);
     }
 
     private sealed class Activated(int port, string kind, string where, params string[] options)

@@ -154,13 +154,16 @@ public sealed class KvServer : IAsyncDisposable
                 + (copy.MetricsPort > 0
                     ? (2 * copy.Bind.Count) + HttpPort.ConnectionsMax + PipelineTransport.OtherDescriptors : 0));
             server.Descriptors.Report(server.Log, copy.MaxClients);
-            await server._transport.StartAsync(cancellation).ConfigureAwait(false);
+            // Before the first client is served: who finds one port finds the other, and a port that is taken ends
+            // the start before anybody has written anything.
             if (copy.MetricsPort > 0)
             {
                 server._metricsPort = new HttpPort(server);
                 server._metricsPort.Open();
             }
 
+            await server._transport.StartAsync(cancellation).ConfigureAwait(false);
+            server._metricsPort?.Serve();
             if (copy.LoadsAtStart) await server.LoadAsync().ConfigureAwait(false);
             server.SaveSchedule.Follow(server.Options);
 

@@ -40,7 +40,8 @@ internal sealed class HttpPort(KvServer server) : IDisposable
     /// <summary>What a client has, after the reply, for its end of the connection.</summary>
     public int LingerMs { get; init; } = 1000;
 
-    /// <summary>Listens on all addresses of the options, or on none.</summary>
+    /// <summary>Listens on all addresses of the options, or on none. Who connects waits for <see cref="Serve"/> in the
+    /// system's queue.</summary>
     /// <exception cref="ListenException">An address cannot be listened on. Nothing is left open.</exception>
     public void Open()
     {
@@ -54,7 +55,10 @@ internal sealed class HttpPort(KvServer server) : IDisposable
             foreach (var socket in _listeners) socket.Dispose();
             throw;
         }
+    }
 
+    public void Serve()
+    {
         foreach (var socket in _listeners) _accepting.Add(AcceptAsync(socket));
     }
 

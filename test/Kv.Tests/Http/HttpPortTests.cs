@@ -1,5 +1,7 @@
 using System.Net;
+using System.Net.Sockets;
 using Kv.Server;
+using Kv.Server.Configuration;
 using Kv.Server.Network;
 using Kv.Tests.Harness;
 using Kv.Tests.Reports;
@@ -73,6 +75,36 @@ public class HttpPortTests
         Assert.True(slow.IsClosedByServer());
     }
 
+    // Whoever watches asks this port as soon as the other one answers.
+    [Fact]
+    public async Task It_listens_when_the_port_of_clients_does()
+    {
+        for (int i = 0; i < 5; i++)
+        {
+            int port = ServerProgram.FreePort(), metrics = ServerProgram.FreePort();
+            var options = new ServerOptions { Port = port, MetricsPort = metrics };
+            var starting = Task.Run(() => KvServer.StartAsync(options));
+            // Ends: the server starts, or says why it does not.
+            while (!Listens(port) && !starting.IsFaulted) await Task.Yield();
+            Assert.True(Listens(metrics));
+            await using var server = await starting;
+        }
+
+        static bool Listens(int port)
+        {
+            try
+            {
+                using var client = new TcpClient();
+                client.Connect(IPAddress.Loopback, port);
+                return true;
+            }
+            catch (SocketException)
+            {
+                return false;
+            }
+        }
+    }
+
     // Nobody's time is over here.
     [Fact]
     public async Task However_many_say_nothing_whoever_asks_is_served_and_the_oldest_give_way()
@@ -81,6 +113,7 @@ public class HttpPortTests
         kv.Server.Options.MetricsPort = ServerProgram.FreePort();
         using var http = new HttpPort(kv.Server) { RequestMs = 3_600_000 };
         http.Open();
+        http.Serve();
         var port = new IPEndPoint(IPAddress.Loopback, kv.Server.Options.MetricsPort);
         // Half a request, none, and those who wait because of what they said.
         for (int i = 0; i < 3; i++)
@@ -111,6 +144,7 @@ public class HttpPortTests
         kv.Server.Options.MetricsPort = ServerProgram.FreePort();
         using var http = new HttpPort(kv.Server) { RequestMs = 3_600_000, LingerMs = 3_600_000 };
         http.Open();
+        http.Serve();
         var port = new IPEndPoint(IPAddress.Loopback, kv.Server.Options.MetricsPort);
         var slow = new List<RespClient>();
         for (int i = 0; i < 5 * HttpPort.ConnectionsMax; i++)

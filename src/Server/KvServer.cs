@@ -181,6 +181,7 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Loads what is on the disk, while clients are told so.</summary>
     private async Task LoadAsync()
     {
+        Leftovers.Delete(Path.GetFullPath(Options.Dir), Data);
         await Task.Factory.StartNew(Aof.Start, CancellationToken.None, TaskCreationOptions.LongRunning,
             TaskScheduler.Default).ConfigureAwait(false);
         Volatile.Write(ref _loading, null);     // release: whoever sees it finds all that was loaded

@@ -5,7 +5,7 @@ namespace Kv.Server.Persistence;
 //   temp-PID.rdb  --write--  fsync  --rename-->  dump.rdb  --  fsync of the folder
 //
 //   A crash or an error at any point leaves the file of before, whole, and at most the temporary one, which the next
-//   snapshot of a process with this number overwrites.
+//   start deletes (Leftovers). It is locked while it is open, so no other server takes it for one of those.
 
 /// <summary>A snapshot that is being made: beside the one that there is, in whose place it comes when it is
 /// whole.</summary>

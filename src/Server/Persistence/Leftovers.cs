@@ -39,8 +39,8 @@ internal static partial class Leftovers
             using (var file = new FileStream(path, FileMode.Open, FileAccess.ReadWrite, FileShare.None))
                 length = file.Length;
             File.Delete(path);
-            log.LogInformation("Deleted {Path}, {Bytes} bytes: a snapshot that a process was writing when it was killed",
-                path, length);
+            log.LogInformation("Deleted {Path}, {Bytes} bytes: a snapshot that a process was writing when it was "
+                + "killed", path, length);
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

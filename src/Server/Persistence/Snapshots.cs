@@ -60,7 +60,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     public void Load()
     {
         string path = FilePath;
-        if (!File.Exists(path))
+        if (!IsThere(path))
         {
             server.Data.LogInformation("{Directory}, nothing to load", Path.GetFullPath(server.Options.Dir));
             return;
@@ -87,10 +87,33 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            throw new RdbFileException($"Can't load {path}: {exception.Message}. Start with --dbfilename of another "
-                + "name to leave it alone");
+            throw NotLoaded(path, exception.Message);
         }
     }
+
+    /// <summary>Whether there is something of that name.</summary>
+    /// <exception cref="IOException">There may be, and it cannot be read: a start without it would write over it
+    /// later.</exception>
+    private static bool IsThere(string path)
+    {
+        try
+        {
+            // Not File.Exists: that answers no for what cannot be looked at, as in a folder of another user.
+            if ((File.GetAttributes(path) & FileAttributes.Directory) != 0) throw NotLoaded(path, "it is a folder");
+            return true;
+        }
+        catch (FileNotFoundException)
+        {
+            return false;
+        }
+        catch (Exception exception) when (exception is UnauthorizedAccessException or PathTooLongException)
+        {
+            throw NotLoaded(path, exception.Message);
+        }
+    }
+
+    private static RdbFileException NotLoaded(string path, string message) =>
+        new($"Can't load {path}: {message}. Start with --dbfilename of another name to leave it alone");
 
     /// <summary>Stops all other clients and writes a snapshot of all databases.</summary>
     /// <param name="error">Null, or what went wrong: then the file of before is there as it was.</param>

@@ -161,6 +161,24 @@ public sealed class SnapshotTests : IDisposable
     }
 
     [Fact]
+    public void What_has_the_name_of_the_snapshot_and_cannot_be_read_stops_the_start()
+    {
+        Directory.CreateDirectory(DumpFile);
+        using (var failing = KvProcess.StartOn(ServerProgram.FreePort(), "--dir", _directory))
+        {
+            failing.Process.WaitForExit();
+            Assert.Equal(1, failing.Process.ExitCode);
+            Assert.Contains($"Can't load {DumpFile}: it is a folder", failing.Log, StringComparison.Ordinal);
+        }
+
+        string name = new('x', 300);
+        using var other = KvProcess.StartOn(ServerProgram.FreePort(), "--dir", _directory, "--dbfilename", name);
+        other.Process.WaitForExit();
+        Assert.Equal(1, other.Process.ExitCode);
+        Assert.Contains($"Can't load {Path.Combine(_directory, name)}: ", other.Log, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Keys_of_more_databases_than_there_are_stop_the_start()
     {
         using (var kv = Start("--databases", "20"))

@@ -359,6 +359,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         // Parked before it can be woken.
         context.Session.Park(long.MaxValue);
         context.Continue(this);
+        // What was done so far goes with it, before the end of this turn would publish it by itself: as a half.
+        Begin(session);
         session.TakePause(context.Store);
         _rest = new LoneRest(this, context.Session, session);
         _server.Remainders.Start(_rest.Run);
@@ -368,7 +370,6 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>For <see cref="LoneRest"/>: runs to its end with a session that has stopped all others.</summary>
     public void RunRest(StoreSession session)
     {
-        Begin(session);
         try
         {
             // Ends: with the script, or when it is killed, or with the server.

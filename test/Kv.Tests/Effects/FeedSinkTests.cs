@@ -204,6 +204,21 @@ public sealed class FeedSinkTests
         FeedState.AssertEqual(kv, redis, sink, "");
     }
 
+    // A thread of the pool runs the rest of it.
+    [Fact]
+    public void What_a_script_does_is_one_entry_however_long_it_takes()
+    {
+        using var kv = KvInstance.Start("--busy-reply-threshold", "1");
+        var sink = new TestSink();
+        Pause(kv, _ => kv.Server.Feed.Attach(sink));
+        using var client = kv.Connect();
+        client.Ok("EVAL \"for i = 1, 100000 do redis.call('SET', 'k' .. i % 1000, i) end\" 0");
+        AwaitGiven(kv);
+        Assert.Equal(1, sink.Count("MULTI"));
+        Assert.Equal(100_000, sink.Count("SET"));
+        Assert.Equal(1, sink.Count("EXEC"));
+    }
+
     private static int Waiting(KvInstance kv) =>
         kv.Server.Connections.Snapshot().Count(session => session.Held != null);
 

@@ -34,7 +34,7 @@ internal static class DetailEffect
             case KeyDetailKind.Gone:
                 Begin(to, database, 4, "XACK"u8, key);
                 to.Add(detail.Group);
-                AddId(to, detail.Id);
+                to.Add(detail.Id);
                 break;
             case KeyDetailKind.Claimed:
                 AddClaimed(to, database, key, detail);
@@ -45,7 +45,7 @@ internal static class DetailEffect
                 to.Add("SETID"u8);
                 to.Add(key);
                 to.Add(detail.Group);
-                AddId(to, detail.LastId);
+                to.Add(detail.LastId);
                 to.Add("ENTRIESREAD"u8);
                 to.Add(detail.Count);
                 break;
@@ -60,7 +60,7 @@ internal static class DetailEffect
         to.Add(detail.Group);
         to.Add(detail.Consumer);
         to.Add(0);
-        AddId(to, detail.Id);
+        to.Add(detail.Id);
         to.Add("TIME"u8);
         to.Add(detail.DeliveredMs);
         to.Add("RETRYCOUNT"u8);
@@ -68,7 +68,7 @@ internal static class DetailEffect
         to.Add("FORCE"u8);
         to.Add("JUSTID"u8);
         to.Add("LASTID"u8);
-        AddId(to, detail.LastId);
+        to.Add(detail.LastId);
     }
 
     private static void Begin(EffectBytes to, int database, int words, ReadOnlySpan<byte> name, ReadOnlySpan<byte> key)
@@ -76,14 +76,5 @@ internal static class DetailEffect
         to.Begin(database, words);
         to.Add(name);
         to.Add(key);
-    }
-
-    private static void AddId(EffectBytes to, StreamId id)
-    {
-        Span<byte> text = stackalloc byte[2 * 20 + 1];
-        System.Text.Encoding.ASCII.TryGetBytes(
-            string.Create(System.Globalization.CultureInfo.InvariantCulture, $"{id.Ms}-{id.Number}"), text,
-            out int length);
-        to.Add(text[..length]);
     }
 }

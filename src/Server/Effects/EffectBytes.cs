@@ -1,7 +1,9 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Text.Unicode;
 using Kv.Protocol;
+using Kv.Storage;
 
 namespace Kv.Server.Effects;
 
@@ -71,6 +73,14 @@ internal sealed class EffectBytes
         Add(digits[..NumberText.FormatInt64(number, digits)]);
     }
 
+    /// <summary>Adds the id of a stream's entry as a word.</summary>
+    public void Add(StreamId id)
+    {
+        Span<byte> text = stackalloc byte[(2 * NumberText.MaxInt64Bytes) + 3];
+        Utf8.TryWrite(text, $"{id.Ms}-{id.Number}", out int length);
+        Add(text[..length]);
+    }
+
     /// <summary>Ends the effect.</summary>
     public void End()
     {
@@ -122,32 +132,6 @@ internal sealed class EffectBytes
 
             Debug.Assert(at == start + room.Length, "the length was counted wrong");
         }
-    }
-
-    /// <summary>Bytes of the first of several commands in RESP.</summary>
-    /// <param name="commands">As <see cref="Write"/> leaves them.</param>
-    public static int LengthOf(ReadOnlySpan<byte> commands, int count)
-    {
-        int at = 0;
-        for (; count > 0; count--)
-        {
-            int words = ReadLine(commands, ref at);
-            for (; words > 0; words--)
-            {
-                int length = ReadLine(commands, ref at);
-                at += length + 2;
-            }
-        }
-
-        return at;
-    }
-
-    private static int ReadLine(ReadOnlySpan<byte> bytes, ref int at)
-    {
-        int number = 0;
-        for (at++; bytes[at] != '\r'; at++) number = (number * 10) + bytes[at] - '0';
-        at += 2;
-        return number;
     }
 
     private static int LineBytes(int count)

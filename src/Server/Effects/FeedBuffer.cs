@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
 
 namespace Kv.Server.Effects;
 
@@ -122,29 +121,24 @@ internal sealed class FeedBuffer(Feed feed)
             // Ends: each round gets to the next run, the next chunk, or to the end of what is there.
             while (chunk != null)
             {
-                int last = Volatile.Read(ref chunk.LastRun);
-                if (last >= _readRun)
-                {
-                    ulong size = SizeOf(chunk, _readRun);
-                    if (EntriesOf(size) > _takenEntries)
-                        return Unsafe.ReadUnaligned<long>(ref chunk.Bytes[_readRun]) + _takenEntries;
-                    // Acquire: with a later run there, this one is final; it may have grown since the look.
-                    if (last > _readRun)
-                    {
-                        if (EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries)
-                            NextRun(_readRun + RunHead + _takenBytes);
-                        continue;
-                    }
-                }
-
-                // Acquire: with the next chunk there, the end of this one is final; it may have come since the look.
-                if (Volatile.Read(ref chunk.Next) is not { } next)
+                if (HasMore(chunk))
+                    return Unsafe.ReadUnaligned<long>(ref chunk.Bytes[_readRun]) + _takenEntries;
+                // Acquire: with something later there, this run is final; it may have grown since the look.
+                var next = Volatile.Read(ref chunk.Next);
+                bool hasLaterRun = Volatile.Read(ref chunk.LastRun) > _readRun;
+                if (next == null && !hasLaterRun)
                 {
                     FreeIfFull(chunk);
                     return 0;
                 }
 
-                if (!IsTaken(chunk)) continue;
+                if (HasMore(chunk)) continue;
+                if (hasLaterRun)
+                {
+                    NextRun(TakenEnd);
+                    continue;
+                }
+
                 feed.FreeChunk(chunk.Bytes);
                 _read = chunk = next;
                 NextRun(0);
@@ -162,7 +156,7 @@ internal sealed class FeedBuffer(Feed feed)
     public ReadOnlySpan<byte> Take(long most, out int entries, out FeedRunKind kind, out int database)
     {
         var chunk = _read!;
-        Debug.Assert(most > 0 && !IsTaken(chunk), "there is one, and it is wanted");
+        Debug.Assert(most > 0 && HasMore(chunk), "there is one, and it is wanted");
         ulong size = SizeOf(chunk, _readRun);
         database = Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + DatabaseAt]);
         kind = (FeedRunKind)Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + KindAt]);
@@ -172,7 +166,7 @@ internal sealed class FeedBuffer(Feed feed)
         {
             Debug.Assert(kind == FeedRunKind.Commands, "others are one to a run");
             entries = (int)most;
-            taken = taken[..EffectBytes.LengthOf(taken, entries)];
+            taken = taken[..LengthOf(taken, entries)];
         }
 
         _takenBytes += taken.Length;
@@ -186,17 +180,32 @@ internal sealed class FeedBuffer(Feed feed)
     // that does not fill the chunk.
     private void FreeIfFull(Chunk chunk)
     {
-        if (_readRun + RunHead + _takenBytes != chunk.Bytes.Length || !IsTaken(chunk)) return;
+        if (TakenEnd != chunk.Bytes.Length || HasMore(chunk)) return;
         feed.FreeChunk(chunk.Bytes);
         chunk.Bytes = [];
-        NextRun(_readRun + RunHead + _takenBytes);
+        NextRun(TakenEnd);
     }
 
-    /// <summary>Whether nothing of a chunk is left to take, as far as can be seen.</summary>
-    private bool IsTaken(Chunk chunk)
+    /// <summary>Where what was taken of the run ends.</summary>
+    private int TakenEnd => _readRun + RunHead + _takenBytes;
+
+    /// <summary>Whether something of the run can be seen that was not taken.</summary>
+    private bool HasMore(Chunk chunk) =>
+        Volatile.Read(ref chunk.LastRun) >= _readRun && EntriesOf(SizeOf(chunk, _readRun)) > _takenEntries;
+
+    /// <summary>Bytes of the first of several commands.</summary>
+    private static int LengthOf(ReadOnlySpan<byte> commands, int count)
     {
-        int last = Volatile.Read(ref chunk.LastRun);
-        return last < _readRun || (last == _readRun && EntriesOf(SizeOf(chunk, _readRun)) == _takenEntries);
+        int at = 0;
+        for (; count > 0; count--)
+        {
+            var frame = new CommandFrame(commands[at..]);
+            var status = frame.Read();
+            Debug.Assert(status == CommandFrameStatus.Whole, "each entry is one command");
+            at += frame.Length;
+        }
+
+        return at;
     }
 
     private void NextRun(int end) => (_readRun, _takenBytes, _takenEntries) = ((end + 7) & ~7, 0, 0);

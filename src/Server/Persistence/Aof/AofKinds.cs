@@ -1,3 +1,4 @@
+using Kv.Server.Effects;
 using Kv.Server.Execution;
 
 namespace Kv.Server.Persistence.Aof;
@@ -61,7 +62,7 @@ internal sealed class AofKinds(CommandTable commands)
     };
 
     /// <summary>Of a command whose kind its options say, what it is.</summary>
-    public static AofKind Decide(AofKind kind, in AofFrame frame) => kind switch
+    public static AofKind Decide(AofKind kind, in CommandFrame frame) => kind switch
     {
         AofKind.HasOptions when frame.Has(2, "EX"u8) || frame.Has(2, "PX"u8) => AofKind.Relative,
         AofKind.Restore when frame.Arguments > 3 && !frame[2].SequenceEqual("0"u8) && !frame.Has(4, "ABSTTL"u8) =>

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.Text;
+using Kv.Server.Effects;
 
 namespace Kv.Server.Persistence.Aof;
 
@@ -106,14 +107,14 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
             var mark = chunk.Mark();
             int unit = 0;
             var status = ReadUnit(chunk, at, ref unit, out string what);
-            if (status == AofFrameStatus.Whole)
+            if (status == CommandFrameStatus.Whole)
             {
                 at += unit;
                 continue;
             }
 
             chunk.Rewind(mark);
-            if (status == AofFrameStatus.Bad || isAll) Fail(chunk.Offset + at, what, status == AofFrameStatus.Cut);
+            if (status == CommandFrameStatus.Bad || isAll) Fail(chunk.Offset + at, what, status == CommandFrameStatus.Cut);
             isCut = true;
             return at;
         }
@@ -124,16 +125,16 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
 
     /// <summary>Reads a group, a line, a command, or a transaction.</summary>
     /// <param name="length">How long it is.</param>
-    private AofFrameStatus ReadUnit(AofChunk chunk, int at, ref int unit, out string what)
+    private CommandFrameStatus ReadUnit(AofChunk chunk, int at, ref int unit, out string what)
     {
         var bytes = chunk.Bytes.AsSpan(at, chunk.Length - at);
         what = "the file ends in the middle of it";
         if (bytes[0] == '#')
         {
             var status = ReadLine(bytes, out unit);
-            if (status != AofFrameStatus.Whole)
+            if (status != CommandFrameStatus.Whole)
             {
-                if (status == AofFrameStatus.Bad) what = "a line that is no comment";
+                if (status == CommandFrameStatus.Bad) what = "a line that is no comment";
                 return status;
             }
 
@@ -143,59 +144,59 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
             if (HasGroups && !IsTime(line))
             {
                 what = "a line that is no group's";
-                return AofFrameStatus.Bad;
+                return CommandFrameStatus.Bad;
             }
         }
         else
         {
             var status = ReadTransaction(chunk, at, chunk.Length, ref unit, ref what);
-            if (status != AofFrameStatus.Whole) return status;
+            if (status != CommandFrameStatus.Whole) return status;
             _afterGroup = false;
         }
 
         Sum = AofSum.Add(Sum, bytes[..unit]);
-        return AofFrameStatus.Whole;
+        return CommandFrameStatus.Whole;
     }
 
-    private AofFrameStatus ReadGroup(AofChunk chunk, int at, ref int unit, out string what)
+    private CommandFrameStatus ReadGroup(AofChunk chunk, int at, ref int unit, out string what)
     {
         var bytes = chunk.Bytes.AsSpan(at, chunk.Length - at);
         what = "the line of a group that is damaged";
-        if (!AofGroup.TryRead(bytes, out var group)) return AofFrameStatus.Bad;
+        if (!AofGroup.TryRead(bytes, out var group)) return CommandFrameStatus.Bad;
         what = $"a group that belongs to offset {group.Position}";
-        if (group.Position != chunk.Offset + at) return AofFrameStatus.Bad;
+        if (group.Position != chunk.Offset + at) return CommandFrameStatus.Bad;
         what = "the file ends in the middle of it";
-        if (group.Length > bytes.Length - AofGroup.LineBytes) return AofFrameStatus.Cut;
+        if (group.Length > bytes.Length - AofGroup.LineBytes) return CommandFrameStatus.Cut;
         unit = AofGroup.LineBytes + (int)group.Length;
         what = "the checksum of the commands is another one";
         uint sum = AofSum.Add(Sum, bytes[AofGroup.LineBytes..unit]);
-        if (sum != group.Sum) return AofFrameStatus.Bad;
+        if (sum != group.Sum) return CommandFrameStatus.Bad;
         int from = at + AofGroup.LineBytes, end = at + unit;
         while (from < end)
         {
             int length = 0;
             var status = chunk.Bytes[from] == '#' ? ReadLine(chunk.Bytes.AsSpan(from, end - from), out length)
                 : ReadTransaction(chunk, from, end, ref length, ref what);
-            if (status != AofFrameStatus.Whole) return AofFrameStatus.Bad;
+            if (status != CommandFrameStatus.Whole) return CommandFrameStatus.Bad;
             from += length;
         }
 
         (Sum, HasGroups, _afterGroup) = (sum, true, true);
         Durable = Math.Max(Durable, group.Durable);
-        return AofFrameStatus.Whole;
+        return CommandFrameStatus.Whole;
     }
 
-    private static AofFrameStatus ReadLine(ReadOnlySpan<byte> bytes, out int length)
+    private static CommandFrameStatus ReadLine(ReadOnlySpan<byte> bytes, out int length)
     {
         length = bytes[..Math.Min(bytes.Length, LineBytesMax)].IndexOf((byte)'\n') + 1;
-        return length > 0 ? AofFrameStatus.Whole
-            : bytes.Length >= LineBytesMax ? AofFrameStatus.Bad : AofFrameStatus.Cut;
+        return length > 0 ? CommandFrameStatus.Whole
+            : bytes.Length >= LineBytesMax ? CommandFrameStatus.Bad : CommandFrameStatus.Cut;
     }
 
     private static bool IsTime(ReadOnlySpan<byte> line) => line.StartsWith("#TS:"u8);
 
     /// <summary>Reads a command, or all from MULTI to EXEC.</summary>
-    private AofFrameStatus ReadTransaction(AofChunk chunk, int at, int end, ref int unit, ref string what)
+    private CommandFrameStatus ReadTransaction(AofChunk chunk, int at, int end, ref int unit, ref string what)
     {
         int from = at;
         bool isOpen = false;
@@ -205,22 +206,22 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
             if (isOpen && from < end && chunk.Bytes[from] == '#')
             {
                 var lineStatus = ReadLine(chunk.Bytes.AsSpan(from, end - from), out int line);
-                if (lineStatus != AofFrameStatus.Whole) return lineStatus;
+                if (lineStatus != CommandFrameStatus.Whole) return lineStatus;
                 from += line;
                 continue;
             }
 
-            var frame = new AofFrame(chunk.Bytes.AsSpan(from, end - from));
+            var frame = new CommandFrame(chunk.Bytes.AsSpan(from, end - from));
             var status = frame.Read();
-            if (status == AofFrameStatus.Bad) what = "no command";
-            if (status != AofFrameStatus.Whole) return status;
+            if (status == CommandFrameStatus.Bad) what = "no command";
+            if (status != CommandFrameStatus.Whole) return status;
             if (kinds.Of(frame[0]) is not { } kind)
             {
                 what = $"the unknown command '{Printable(frame[0])}'";
-                return AofFrameStatus.Bad;
+                return CommandFrameStatus.Bad;
             }
 
-            if (!IsAllowed(kind, frame, isOpen, ref what)) return AofFrameStatus.Bad;
+            if (!IsAllowed(kind, frame, isOpen, ref what)) return CommandFrameStatus.Bad;
             if (kind == AofKind.Begin) isOpen = true;
             else if (kind == AofKind.End) isOpen = false;
             else Add(chunk, from, kind, frame);
@@ -228,16 +229,16 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
         }
         while (isOpen);
         unit = from - at;
-        return AofFrameStatus.Whole;
+        return CommandFrameStatus.Whole;
     }
 
-    private static void Add(AofChunk chunk, int from, AofKind kind, in AofFrame frame)
+    private static void Add(AofChunk chunk, int from, AofKind kind, in CommandFrame frame)
     {
         kind = AofKinds.Decide(kind, frame);
         chunk.Add(from, frame.Length, kind == AofKind.Select ? AofKind.Plain : kind);
     }
 
-    private bool IsAllowed(AofKind kind, in AofFrame frame, bool isOpen, ref string what)
+    private bool IsAllowed(AofKind kind, in CommandFrame frame, bool isOpen, ref string what)
     {
         if (kind == AofKind.Begin && isOpen) what = "MULTI in MULTI";
         else if (kind == AofKind.End && !isOpen) what = "EXEC without MULTI";
@@ -247,7 +248,7 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
         return false;
     }
 
-    private bool HasDatabase(in AofFrame frame, out string number)
+    private bool HasDatabase(in CommandFrame frame, out string number)
     {
         number = frame.Arguments == 2 ? Printable(frame[1]) : "";
         return int.TryParse(number, NumberStyles.None, CultureInfo.InvariantCulture, out int value)

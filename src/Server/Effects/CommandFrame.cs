@@ -1,9 +1,9 @@
 using Kv.Protocol;
 
-namespace Kv.Server.Persistence.Aof;
+namespace Kv.Server.Effects;
 
 /// <summary>What is found where a command should begin.</summary>
-internal enum AofFrameStatus : byte
+internal enum CommandFrameStatus : byte
 {
     Whole,
 
@@ -15,7 +15,7 @@ internal enum AofFrameStatus : byte
 }
 
 /// <summary>Finds the ends of commands.</summary>
-internal ref struct AofFrame
+internal ref struct CommandFrame
 {
     /// <summary>Header lines are short: a count or a length, without a sign.</summary>
     private const int DigitsMax = 10;
@@ -26,7 +26,7 @@ internal ref struct AofFrame
     private readonly ReadOnlySpan<byte> _bytes;
     private Places _places;
 
-    public AofFrame(ReadOnlySpan<byte> bytes) => _bytes = bytes;
+    public CommandFrame(ReadOnlySpan<byte> bytes) => _bytes = bytes;
 
     /// <summary>Bytes of the command.</summary>
     public int Length { get; private set; }
@@ -53,48 +53,48 @@ internal ref struct AofFrame
     }
 
     /// <summary>Looks for a command at the first byte.</summary>
-    public AofFrameStatus Read()
+    public CommandFrameStatus Read()
     {
         int at = 0;
         var status = TryReadHeader(_bytes, ref at, RespType.Array, out int count);
-        if (status != AofFrameStatus.Whole) return status;
-        if (count < 1) return AofFrameStatus.Bad;
+        if (status != CommandFrameStatus.Whole) return status;
+        if (count < 1) return CommandFrameStatus.Bad;
         for (int i = 0; i < count; i++)
         {
             if (i < PlacesMax) _places[i] = at;
             status = TryReadHeader(_bytes, ref at, RespType.Bulk, out int length);
-            if (status != AofFrameStatus.Whole) return status;
+            if (status != CommandFrameStatus.Whole) return status;
             if (length > _bytes.Length - at - 2)
-                return length > Kv.Storage.Store.ValueBytesMax ? AofFrameStatus.Bad : AofFrameStatus.Cut;
+                return length > Kv.Storage.Store.ValueBytesMax ? CommandFrameStatus.Bad : CommandFrameStatus.Cut;
             at += length;
-            if (_bytes[at] != '\r' || _bytes[at + 1] != '\n') return AofFrameStatus.Bad;
+            if (_bytes[at] != '\r' || _bytes[at + 1] != '\n') return CommandFrameStatus.Bad;
             at += 2;
         }
 
         (Length, Arguments) = (at, count);
-        return AofFrameStatus.Whole;
+        return CommandFrameStatus.Whole;
     }
 
-    private static AofFrameStatus TryReadHeader(ReadOnlySpan<byte> bytes, ref int at, byte prefix, out int value)
+    private static CommandFrameStatus TryReadHeader(ReadOnlySpan<byte> bytes, ref int at, byte prefix, out int value)
     {
         value = 0;
-        if (at >= bytes.Length) return AofFrameStatus.Cut;
-        if (bytes[at] != prefix) return AofFrameStatus.Bad;
+        if (at >= bytes.Length) return CommandFrameStatus.Cut;
+        if (bytes[at] != prefix) return CommandFrameStatus.Bad;
         long number = 0;
         int i = at + 1;
         for (; i < bytes.Length && (uint)(bytes[i] - '0') <= 9; i++)
         {
-            if (i - at > DigitsMax) return AofFrameStatus.Bad;
+            if (i - at > DigitsMax) return CommandFrameStatus.Bad;
             number = (number * 10) + bytes[i] - '0';
         }
 
-        if (i == at + 1 && i < bytes.Length || number > int.MaxValue) return AofFrameStatus.Bad;
-        if (i < bytes.Length && bytes[i] != '\r') return AofFrameStatus.Bad;
-        if (i + 1 < bytes.Length && bytes[i + 1] != '\n') return AofFrameStatus.Bad;
-        if (i + 1 >= bytes.Length) return AofFrameStatus.Cut;
+        if (i == at + 1 && i < bytes.Length || number > int.MaxValue) return CommandFrameStatus.Bad;
+        if (i < bytes.Length && bytes[i] != '\r') return CommandFrameStatus.Bad;
+        if (i + 1 < bytes.Length && bytes[i + 1] != '\n') return CommandFrameStatus.Bad;
+        if (i + 1 >= bytes.Length) return CommandFrameStatus.Cut;
         value = (int)number;
         at = i + 2;
-        return AofFrameStatus.Whole;
+        return CommandFrameStatus.Whole;
     }
 
     [System.Runtime.CompilerServices.InlineArray(PlacesMax)]

@@ -30,7 +30,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     private readonly List<(long Ticket, Action Do)> _marks = [];
     private readonly List<IFeedSink> _sinks = [];
     private readonly HashSet<IFeedSink> _attached = [];
-    private readonly List<Range> _messages = [];        // of what is staged
+    private readonly List<(int Begin, int Bytes)> _messages = [];        // of what is staged
     private byte[] _stage = [];
     private FeedBuffer[] _buffers = [];
     private Thread? _thread;
@@ -258,7 +258,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
             int database = MemoryMarshal.Read<int>(effects), length = MemoryMarshal.Read<int>(effects[sizeof(int)..]);
             int begin = _staged;
             Stage(database, effects.Slice(EffectBytes.HeadBytes, length));
-            if (database == EffectBytes.Message) _messages.Add(begin.._staged);
+            if (database == EffectBytes.Message) _messages.Add((begin, _staged - begin));
             else hasOnlyMessages = false;
             effects = effects[(EffectBytes.HeadBytes + length)..];
         }
@@ -267,7 +267,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         Stage(Exec);
         if (!hasOnlyMessages) return;
         _messages.RemoveRange(earlier, _messages.Count - earlier);
-        _messages.Add((start - Multi.Length).._staged);
+        _messages.Add((start - Multi.Length, _staged - start + Multi.Length));
     }
 
     private void Stage(int database, ReadOnlySpan<byte> commands)
@@ -306,7 +306,8 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         // Also where nothing changed: somebody may wait until that ticket is on the disk.
         _isFlushed = false;
         var all = _stage.AsSpan(0, _staged);
-        var others = _messages.Count == 0 ? all : WithoutMessages(all);
+        bool allTakeAll = _messages.Count == 0 || _sinks.TrueForAll(static sink => sink.TakesMessages);
+        var others = allTakeAll ? all : WithoutMessages(all);
         for (int i = _sinks.Count - 1; i >= 0; i--)
         {
             var sink = _sinks[i];
@@ -326,18 +327,19 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         if (_stage.Length > 4 * StageBytes) _stage = [];
     }
 
-    private byte[] WithoutMessages(ReadOnlySpan<byte> staged)
+    private Span<byte> WithoutMessages(ReadOnlySpan<byte> staged)
     {
-        var rest = new List<byte>(staged.Length);
-        int at = 0;
-        foreach (var message in _messages)
+        byte[] rest = new byte[staged.Length];
+        int at = 0, length = 0;
+        foreach (var (begin, bytes) in _messages)
         {
-            rest.AddRange(staged[at..message.Start.Value]);
-            at = message.End.Value;
+            staged[at..begin].CopyTo(rest.AsSpan(length));
+            length += begin - at;
+            at = begin + bytes;
         }
 
-        rest.AddRange(staged[at..]);
-        return [.. rest];
+        staged[at..].CopyTo(rest.AsSpan(length));
+        return rest.AsSpan(0, length + staged.Length - at);
     }
 
     private void Call(IFeedSink sink, Action<IFeedSink> action)

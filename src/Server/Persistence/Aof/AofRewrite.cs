@@ -68,11 +68,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
     /// <summary>All others stand still.</summary>
     private void AtInstant()
     {
-        if (isFirst)
-        {
-            Writer!.BeginAfter(server.Feed.Position);
-            server.Feed.Attach(Writer);
-        }
+        if (isFirst) Writer!.Attach(server.Feed);
         else if (_writer != null) server.Feed.CutAt(server.Feed.Position, Cut);
     }
 

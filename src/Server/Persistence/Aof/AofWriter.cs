@@ -109,17 +109,17 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Whether syncs are left out, while others write much to the disk.</summary>
     public bool LeavesSyncs { get; set; }
 
-    /// <summary>Says what was done before it has the feed: that is on the disk in another file, or nobody is told
-    /// of this one. In a pause, before <see cref="Feed.Attach"/>.</summary>
-    /// <param name="ticket">The last one before the first entry. Sessions that have it do not wait for this
-    /// file.</param>
-    public void BeginAfter(long ticket)
+    /// <summary>Begins to get the feed. What was done before is on the disk in another file, or nobody is told of this
+    /// one: sessions do not wait for it. In a pause.</summary>
+    public void Attach(Feed feed)
     {
         lock (_guard)
         {
-            _groupTicket = _writtenTicket = ticket;
-            Volatile.Write(ref _durableTicket, ticket);
+            _groupTicket = _writtenTicket = feed.Position;
+            Volatile.Write(ref _durableTicket, feed.Position);
         }
+
+        feed.Attach(this);
     }
 
     public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)

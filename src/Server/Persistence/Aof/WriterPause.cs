@@ -12,8 +12,7 @@ internal static class WriterPause
         using var guard = server.Store.Enter();
         // Ends: nobody is there but the store's own thread.
         while (!guard.Session.Presence.TryPauseNow()) Thread.Yield();
-        writer.BeginAfter(server.Feed.Position);
-        server.Feed.Attach(writer);
+        writer.Attach(server.Feed);
         guard.Session.EndPause();
     }
 

@@ -114,7 +114,8 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
             }
 
             chunk.Rewind(mark);
-            if (status == CommandFrameStatus.Bad || isAll) Fail(chunk.Offset + at, what, status == CommandFrameStatus.Cut);
+            if (status == CommandFrameStatus.Bad || isAll)
+                Fail(chunk.Offset + at, what, isCut: status == CommandFrameStatus.Cut);
             isCut = true;
             return at;
         }

@@ -17,6 +17,9 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     // A large collection has up to three; Linux' own default is 65,530.
     private const long MappingsWanted = 16384;
 
+    /// <summary>SIGXFSZ of Linux, for which .NET has no name.</summary>
+    private const int FileSizeExceeded = 25;
+
     private readonly ServerOptions _options = parsed.Options!;
     private int _signals;
 
@@ -49,6 +52,10 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         KvServer? reloaded = null;
         // Volatile: written when the server serves.
         var reloads = new Reloads(() => Reload(log, server, supervisor, Volatile.Read(ref reloaded)));
+        // The system's way of saying that a file is as large as it may be (ulimit -f): the write fails besides, and that is
+        // answered, as on a full disk. It would end the process.
+        using var fileSize = OperatingSystem.IsLinux()
+            ? PosixSignalRegistration.Create((PosixSignal)FileSizeExceeded, signal => signal.Cancel = true) : null;
         using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal =>
         {
             signal.Cancel = true;

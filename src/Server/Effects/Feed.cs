@@ -96,8 +96,11 @@ internal sealed class Feed : IDisposable
     public int EntryBytesMax { get; set; } = 512 << 20;
 
     /// <summary>Whether writers have to wait for the sinks.</summary>
+    public bool IsFull => IsBehind(LimitBytes);
+
+    /// <summary>Whether more than this waits for the sinks.</summary>
     // Beyond what each buffer has of a chunk that may have been read already.
-    public bool IsFull => QueuedBytes > LimitBytes + Volatile.Read(ref _spareBytes);
+    public bool IsBehind(long bytes) => QueuedBytes > bytes + Volatile.Read(ref _spareBytes);
 
     /// <summary>Has a parked session woken when writers need not wait any more. The caller asks once more
     /// afterwards.</summary>

@@ -317,8 +317,7 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
             }
             catch (Exception exception)
             {
-                _sinks.Remove(sink);
-                failed(exception);
+                End(sink, exception);
             }
         }
 
@@ -350,8 +349,14 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
         }
         catch (Exception exception)
         {
-            _sinks.Remove(sink);
-            failed(exception);
+            End(sink, exception);
         }
+    }
+
+    private void End(IFeedSink sink, Exception exception)
+    {
+        _sinks.Remove(sink);
+        failed(exception);
+        sink.Fail(exception);
     }
 }

@@ -18,4 +18,7 @@ internal interface IFeedSink
 
     /// <summary>Nothing more is at hand: what was written may go to the disk.</summary>
     void Flush();
+
+    /// <summary>It has thrown, and gets nothing more: whoever counts on it is to learn that. Does not throw.</summary>
+    void Fail(Exception exception);
 }

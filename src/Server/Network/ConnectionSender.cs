@@ -89,7 +89,7 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
     public bool IsHeld(EpollConnection connection)
     {
         if (connection.HeldTicket == 0) return false;
-        if (server.Aof.Holds(connection.HeldTicket)) return true;
+        if (server.Aof.StillHolds(connection.HeldTicket)) return true;
         connection.HeldTicket = 0;
         return false;
     }

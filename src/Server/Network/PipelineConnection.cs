@@ -255,7 +255,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is held");
         if (_heldTicket == 0) return false;
-        if (_server.Aof.Holds(_heldTicket)) return true;
+        if (_server.Aof.StillHolds(_heldTicket)) return true;
         _heldTicket = 0;
         return false;
     }

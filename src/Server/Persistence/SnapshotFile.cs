@@ -51,7 +51,7 @@ internal sealed class SnapshotFile : IDisposable
         {
             Stream.Dispose();
         }
-        catch (IOException)
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             // What is left in the buffer cannot be written: the file is deleted.
         }

@@ -188,8 +188,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
             atInstant?.Invoke();
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException
-            or OutOfMemoryException)
+        catch (Exception exception) when (DiskError.Is(exception) || exception is OutOfMemoryException)
         {
             error = exception.Message;
             NoteFailure(purpose, path, error);
@@ -235,7 +234,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
             NoteSaved(path, writer.Keys.Keys, writer.Bytes, begin, changes);
             return null;
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             server.Data.LogError("The snapshot {File} could not be written, the one of before is as it was: {Message}",
                 path, exception.Message);
@@ -259,10 +258,9 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
         if (exception is OperationCanceledException)
             server.Data.LogWarning("Writing {File} was given up", job.Path);
-        else if (exception is IOException or UnauthorizedAccessException or OutOfMemoryException)
-            NoteFailure(job.Purpose, job.Path, exception.Message);
         else if (exception != null)
-            NoteFailure(job.Purpose, job.Path, exception.ToString());
+            NoteFailure(job.Purpose, job.Path, DiskError.Is(exception) || exception is OutOfMemoryException
+                ? exception.Message : exception.ToString());
         Volatile.Write(ref _job, null);
         done?.Invoke(exception?.Message);
     }

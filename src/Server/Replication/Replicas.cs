@@ -143,13 +143,18 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         {
             if (!_isAttached) return;
             server.Feed.Attach(this);
-            if (isSame) return;
-            foreach (var replica in _all) replica.Session.Kill();
-            // None can go on at a place before this one.
-            _pieces.Clear();
-            Volatile.Write(ref _offset, _offset + 1);
-            Volatile.Write(ref _first, _offset);
+            if (!isSame) BreakLatched();
         }
+    }
+
+    /// <summary>What they have got is not the data any more: all of them begin anew.</summary>
+    private void BreakLatched()
+    {
+        foreach (var replica in _all) replica.Session.Kill();
+        // None can go on at a place before this one.
+        _pieces.Clear();
+        Volatile.Write(ref _offset, _offset + 1);
+        Volatile.Write(ref _first, _offset);
     }
 
     /// <summary>Whether anybody waits for a snapshot.</summary>
@@ -275,6 +280,18 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             }
 
             if (asks && _all.Count > 0) AppendLatched(AskAcks);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Fail(Exception exception)
+    {
+        lock (_guard)
+        {
+            BreakLatched();
+            // The next one to come has it attached again.
+            Volatile.Write(ref _isAttached, false);
+            _timer!.Dispose();
         }
     }
 

@@ -120,7 +120,7 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number, 
                 file = System.IO.File.OpenHandle(Path, options: FileOptions.SequentialScan);
                 System.IO.File.Delete(Path);
             }
-            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+            catch (Exception exception) when (DiskError.Is(exception))
             {
                 error = exception.Message;
             }

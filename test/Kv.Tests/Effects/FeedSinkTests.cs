@@ -151,6 +151,8 @@ public sealed class FeedSinkTests
         AwaitGiven(kv);
         Assert.Equal(1, thrower.Count("INCR"));
         if (areOthers) Assert.Equal(502, other.Count("INCR"));
+        Assert.True(thrower.HasFailed);
+        Assert.False(other.HasFailed);
         Assert.Single(log.Lines, line => line.Contains("could not be published", StringComparison.Ordinal));
         using var ended = new ManualResetEventSlim();
         Pause(kv, _ => kv.Server.Feed.Detach(thrower, ended.Set));

@@ -51,6 +51,11 @@ internal sealed class ReferenceSink : IFeedSink, IDisposable
     {
     }
 
+    public void Fail(Exception exception)
+    {
+        lock (_errors) _errors.Add(exception.ToString());
+    }
+
     public void Dispose()
     {
         _client.Dispose();

@@ -41,6 +41,19 @@ public sealed class ReplicaTests : IDisposable
     }
 
     [Fact]
+    public void A_stream_that_has_lost_something_is_begun_anew()
+    {
+        using var kv = KvInstance.Start("--enable-debug-command", "yes");
+        using var client = kv.Connect();
+        client.Say("INCR a");
+        using var replica = Follower(kv);
+        kv.Server.Replicas.Fail(new OutOfMemoryException());
+        client.Say("INCR a");
+        Eventually.Holds(() => client.Info("sync_full") == "2", () => kv.Server.Replicas.FullSyncs.ToString());
+        FeedState.AssertFollows(kv, replica, "after a gap");
+    }
+
+    [Fact]
     public void A_replica_of_version_7_0_gets_hashes_without_the_times_of_their_fields()
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");

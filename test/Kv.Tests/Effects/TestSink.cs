@@ -44,6 +44,11 @@ internal sealed class TestSink : IFeedSink
         Writes++;
     }
 
+    /// <summary>Whether it has been told that it gets nothing more.</summary>
+    public bool HasFailed { get; private set; }
+
+    public void Fail(Exception exception) => HasFailed = true;
+
     public void Flush()
     {
         if (Throws) throw new InvalidOperationException("as the test wants it");

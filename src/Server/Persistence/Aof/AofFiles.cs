@@ -64,8 +64,9 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     /// <summary>Reads the manifest. A single file of before becomes the base.</summary>
     /// <returns>False: there is nothing.</returns>
+    /// <param name="needsAll">Whether its files are to be loaded, rather than replaced.</param>
     /// <exception cref="AofException">The manifest cannot be read, or a file that it names is missing.</exception>
-    public bool TryOpen()
+    public bool TryOpen(bool needsAll = true)
     {
         lock (_guard)
         {
@@ -79,13 +80,33 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             }
 
             if (device.Exists(OldFile) && TakesOldFile(manifest)) manifest = TakeOldFile();
-            foreach (var file in manifest.Files)
-                if (!device.Exists(PathOf(file.Name)))
-                    throw new AofException($"{PathOf(file.Name)} is missing, which {ManifestPath} names. Bring it "
-                        + "back, or start with --appendonly no");
+            if (needsAll && MissingOf(manifest) is { } missing)
+                throw new AofException($"{missing} is missing, which {ManifestPath} names. Bring it back, or start "
+                    + "with --appendonly no");
             Volatile.Write(ref _manifest, manifest);
             return manifest.Files.Any();
         }
+    }
+
+    /// <summary>Looks whether the files that a start needs still have their names: who removes them while they are
+    /// written is told so, instead of at the next start.</summary>
+    /// <exception cref="IOException">One is gone.</exception>
+    public void CheckNames()
+    {
+        var manifest = Manifest;
+        if (manifest == AofManifest.Empty) return;      // the first base is being written
+        if ((device.Exists(ManifestPath) ? MissingOf(manifest) : ManifestPath) is not { } missing) return;
+        // Looked up before a new manifest came, and after it.
+        if (manifest != Manifest) return;
+        throw new IOException($"{missing} is gone; bring it back, or have the files begun anew by CONFIG SET appendonly "
+            + "no, then yes");
+    }
+
+    private string? MissingOf(AofManifest manifest)
+    {
+        foreach (var file in manifest.Files)
+            if (!device.Exists(PathOf(file.Name))) return PathOf(file.Name);
+        return null;
     }
 
     /// <summary>Whether the file of before has not come into the folder yet: a manifest may say so already.</summary>
@@ -198,7 +219,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             {
                 PersistLatched(_manifest.WithoutHistory());
             }
-            catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+            catch (Exception exception) when (DiskError.Is(exception))
             {
                 log.LogWarning("The manifest {File} still names files that are gone: {Message}", ManifestPath,
                     exception.Message);
@@ -254,7 +275,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
         {
             device.Delete(path);
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             log.LogWarning("{File} cannot be deleted: {Message}", path, exception.Message);
         }

@@ -48,7 +48,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
                 Writer.MayResume = false;
             }
         }
-        catch (Exception exception) when (AofWriter.IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             error = exception.Message;
             return false;
@@ -105,7 +105,7 @@ internal sealed class AofRewrite(KvServer server, AofFiles files, AofWriter? wri
                 if (isFirst) Writer!.MayResume = true;
             }
         }
-        catch (Exception exception) when (AofWriter.IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             failure = exception.Message;
         }

@@ -39,7 +39,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private readonly ServerOptions _options;
     private readonly ILogger _log;
     private readonly TimeProvider _time;
-    private readonly Action _onDurable;
+    private readonly Action _onMore;
     private readonly int _syncMs;
     private readonly object _guard = new();
     private readonly AofTail _tail = new();
@@ -57,24 +57,29 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private uint _sum;
     private long _position, _durable, _tailFrom, _marked, _writtenTicket, _earlierBytes, _markBytes;
     private int _tailDatabase, _writtenDatabase;
-    private bool _needsSelect, _isSyncing, _isWaiting, _isEnding, _isClosed;
+    private bool _needsSelect, _isSyncing, _isWaiting, _isEnding, _isClosed, _isLost;
     private string? _error;
     private long _durableTicket, _delayed;
 
     /// <param name="file">The last increment; the writer's from now on.</param>
     /// <param name="end">Where it ends.</param>
-    /// <param name="onDurable">Called when <see cref="DurableTicket"/> has grown.</param>
+    /// <param name="onMore">Called when <see cref="WrittenTicket"/> or <see cref="DurableTicket"/> has grown.</param>
     public AofWriter(AofFiles files, IAofFile file, AofEnd end, ServerOptions options, ILogger log, TimeProvider time,
-        Action onDurable, int syncMs = SyncMsUsual)
+        Action onMore, int syncMs = SyncMsUsual)
     {
-        (_files, _file, _options, _log, _time, _onDurable, _syncMs) =
-            (files, file, options, log, time, onDurable, syncMs);
+        (_files, _file, _options, _log, _time, _onMore, _syncMs) =
+            (files, file, options, log, time, onMore, syncMs);
         (_info, _position, _sum) = (end.File, end.Length, end.Sum);
         _durable = _tailFrom = _marked = _position;
         _needsSelect = true;
         _thread = new Thread(Run) { Name = "kv-aof", IsBackground = true };
         _thread.Start();
     }
+
+    /// <summary>All up to this ticket was given to the system, or is kept until the disk takes it: a kill of the process
+    /// loses none of it, unless <see cref="Error"/> says otherwise.</summary>
+    // Volatile: written under the guard, after the system has it.
+    public long WrittenTicket => Volatile.Read(ref _writtenTicket);
 
     /// <summary>All up to this ticket is on the disk.</summary>
     // Volatile: written under the guard, after the disk has said so.
@@ -115,7 +120,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         lock (_guard)
         {
-            _groupTicket = _writtenTicket = feed.Position;
+            _groupTicket = feed.Position;
+            Volatile.Write(ref _writtenTicket, feed.Position);
             Volatile.Write(ref _durableTicket, feed.Position);
         }
 
@@ -125,6 +131,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     public void Write(ReadOnlySpan<byte> entries, int database, long lastTicket)
     {
         Debug.Assert(lastTicket >= _groupTicket, "tickets come in their order");
+        if (_isLost) return;
         if (entries.Length > 0)
         {
             if (_groupLength > AofGroup.LineBytes && _groupLength + entries.Length > GroupBytesMax) Commit();
@@ -139,6 +146,21 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     }
 
     public void Flush() => Commit();
+
+    /// <summary>Some of the feed is lost to the file, as when there was no memory for it: nothing more is written, which
+    /// would follow on a gap, and writes are refused for good.</summary>
+    // What waits for the disk (`always`) waits on: it must not be said to be there.
+    public void Fail(Exception exception)
+    {
+        lock (_guard)
+        {
+            _isLost = true;
+            _tail.Drop(_tail.Bytes);
+            _groupLength = AofGroup.LineBytes;
+            Volatile.Write(ref _writtenTicket, long.MaxValue);      // nobody waits for what will not be written
+            FailLatched($"{exception.Message}; CONFIG SET appendonly no, then yes, begins the file anew");
+        }
+    }
 
     /// <summary>Goes on in a new increment, for what a new base does not have.</summary>
     /// <param name="error">Why it goes on in the old one.</param>
@@ -158,7 +180,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
                 Use(file, AofEnd.OfNew(info));
                 return info;
             }
-            catch (Exception exception) when (IsOfDisk(exception))
+            catch (Exception exception) when (DiskError.Is(exception))
             {
                 error = exception.Message;
                 // What was written is on the disk. Whether a file comes after it there nobody knows: nothing more is
@@ -182,7 +204,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
                 SyncNowLatched();
                 MarkLatched();
             }
-            catch (Exception exception) when (IsOfDisk(exception))
+            catch (Exception exception) when (DiskError.Is(exception))
             {
                 // Sync has noted it.
             }
@@ -215,7 +237,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         Sync();
         _file.Dispose();
         Volatile.Write(ref _durableTicket, long.MaxValue);      // nobody waits for what is no longer written
-        _onDurable();
+        _onMore();
     }
 
     /// <summary>Whether the file ends with what is on the disk, but for a mark that says so.</summary>
@@ -244,19 +266,20 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Writes the group; with <c>always</c> to the disk.</summary>
     private void Commit()
     {
-        bool isDurable;
+        bool isMore;
         lock (_guard)
         {
-            if (_isClosed) return;
-            long before = _durableTicket;
+            if (_isClosed || _isLost) return;
+            var before = (_writtenTicket, _durableTicket);
             if (_groupLength > AofGroup.LineBytes) CommitLatched();
-            (_writtenTicket, _writtenDatabase) = (_groupTicket, _database);
+            Volatile.Write(ref _writtenTicket, _groupTicket);
+            _writtenDatabase = _database;
             if (_error == null && IsAllDurable) Volatile.Write(ref _durableTicket, _writtenTicket);
-            isDurable = _durableTicket != before;
-            HoldUpLatched();
+            isMore = before != (_writtenTicket, _durableTicket);
         }
 
-        if (isDurable) _onDurable();
+        if (isMore) _onMore();
+        lock (_guard) HoldUpLatched();
     }
 
     private void CommitLatched()
@@ -295,7 +318,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             Kv.Storage.Fault.Point("aof.write");
             _file.Write(group.AsSpan(0, length));
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             FailLatched(exception.Message);
             TryCutLatched(_position);
@@ -324,7 +347,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             if (_error == null) SyncNowLatched(keeps: false);
             else KeepLatched(data);
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             KeepLatched(data);
         }
@@ -340,8 +363,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         {
             Kv.Storage.Fault.Point("aof.sync");
             _file.Sync();
+            _files.CheckNames();
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             FailLatched(exception.Message);
             throw;
@@ -398,7 +422,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         {
             _file.Cut(length);
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             _log.LogWarning("What was written of {File} in part cannot be cut off: {Message}", _info.Name,
                 exception.Message);
@@ -424,7 +448,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
                 bool isWanted = _tail.Bytes > _options.AofBufferLimit;
                 bool syncs = _options.AppendFsync != AppendFsync.No && !LeavesSyncs;
                 if (_error != null) ResumeLatched();
-                else if (syncs || isWanted) SyncAsideLatched();
+                else if ((syncs || isWanted) && !IsAllDurable) SyncAsideLatched();
+                else LookLatched();
             }
         }
     }
@@ -432,12 +457,6 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Syncs what was written, without the guard: the feed goes on writing meanwhile.</summary>
     private void SyncAsideLatched()
     {
-        if (IsAllDurable)
-        {
-            MarkLatched();
-            return;
-        }
-
         var (file, position, ticket, database, bytes) =
             (_file, _position, _writtenTicket, _writtenDatabase, _tail.Bytes);
         string? error = null;
@@ -447,8 +466,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         {
             Kv.Storage.Fault.Point("aof.sync");
             file.Sync();
+            _files.CheckNames();
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             error = exception.Message;
         }
@@ -461,7 +481,23 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
         if (error != null) FailLatched(error);
         else SetDurableLatched(position, ticket, database, bytes);
-        _onDurable();
+        _onMore();
+    }
+
+    /// <summary>While nothing is to be synced: whether the files are still there.</summary>
+    private void LookLatched()
+    {
+        try
+        {
+            _files.CheckNames();
+        }
+        catch (Exception exception) when (DiskError.Is(exception))
+        {
+            FailLatched(exception.Message);
+            return;
+        }
+
+        MarkLatched();
     }
 
     /// <summary>Notes in the file that all of it is on the disk: damage to it is no torn write.</summary>
@@ -477,7 +513,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             Volatile.Write(ref _position, _position + line.Length);
             (_marked, _markBytes) = (_durable, line.Length);
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             TryCutLatched(_position);
         }
@@ -487,9 +523,10 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void ResumeLatched()
     {
         WaitForSyncLatched();
-        if (!MayResume) return;
+        if (!MayResume || _isLost) return;
         try
         {
+            _files.CheckNames();
             var end = default(AofEnd);
             var old = _file;
             var info = _files.AddIncrement(out var file, (target, name) =>
@@ -504,7 +541,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             Use(file, end);
             _log.LogInformation("The append-only file goes on in {File}; writes are no longer refused", info.Name);
         }
-        catch (Exception exception) when (IsOfDisk(exception))
+        catch (Exception exception) when (DiskError.Is(exception))
         {
             Volatile.Write(ref _error, exception.Message);
             return;
@@ -512,7 +549,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
         Volatile.Write(ref _durableTicket, _writtenTicket);
         Monitor.PulseAll(_guard);
-        _onDurable();
+        _onMore();
     }
 
     /// <summary>Writes the tail as one group.</summary>
@@ -543,8 +580,4 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         _tailDatabase = _writtenDatabase;
         _needsSelect = true;
     }
-
-    /// <summary>Whether the disk has failed, or a test has had it fail.</summary>
-    public static bool IsOfDisk(Exception exception) =>
-        exception is IOException or UnauthorizedAccessException or Kv.Storage.FaultException;
 }

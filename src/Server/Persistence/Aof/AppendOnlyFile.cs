@@ -21,6 +21,9 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
 {
     private const int TickMs = 100;
 
+    /// <summary>How much of the feed may wait to be written while replies leave: some 20 ms of writing.</summary>
+    private const int BehindBytes = 4 << 20;
+
     private readonly object _guard = new();
     private readonly ConcurrentDictionary<BlockedForDisk, byte> _waiting = new();
     private ImmutableArray<Action> _releases = [];
@@ -102,8 +105,16 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// <summary>Bytes that the start has cut off.</summary>
     public long BytesCut { get; private set; }
 
-    /// <summary>Whether replies have to wait that are about what was done up to a ticket.</summary>
-    public bool Holds(long ticket) => HoldsReplies && ticket > DurableTicket;
+    /// <summary>Whether a reply has to wait that is about what was done up to a ticket: with <c>always</c> for the disk,
+    /// else for the system, when the file is far behind: a kill of the process loses no more than that.</summary>
+    // With `always` set meanwhile the reply may leave before the disk has what it is about: that was done before.
+    public bool Holds(long ticket) => HoldsReplies ? ticket > DurableTicket
+        : server.Feed.IsBehind(BehindBytes) && IsBehind(ticket);
+
+    /// <summary>Whether a reply that waits still has to.</summary>
+    public bool StillHolds(long ticket) => HoldsReplies ? ticket > DurableTicket : IsBehind(ticket);
+
+    private bool IsBehind(long ticket) => Volatile.Read(ref _writer) is { } writer && ticket > writer.WrittenTicket;
 
     /// <summary>Whether all that a session has written is on the disk.</summary>
     public bool IsDurable(Session session) => session.LastTicket <= DurableTicket;
@@ -387,7 +398,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     {
         bool wasOpen = _files != null;
         OpenFiles();
-        if (!wasOpen) _files!.TryOpen();
+        if (!wasOpen) _files!.TryOpen(needsAll: false);
         _files!.Device.MakeFolder(_files.Folder);
         var rewrite = new AofRewrite(server, _files, isFirst ? null : Volatile.Read(ref _writer), isFirst, NewWriter);
         Volatile.Write(ref _rewrite, rewrite);

@@ -61,6 +61,26 @@ public sealed class AofKillTests : IDisposable
             $"{policy}, {transport}: {kills} kills, {writers.Sum(writer => writer.Answered)} writes answered");
     }
 
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void Much_that_is_written_at_once_is_answered_when_it_is_in_the_file(string transport)
+    {
+        const int keys = 500_000;
+        string[] options = ["--dir", _directory, "--appendonly", "yes", "--transport", transport, "--save", ""];
+        using (var kv = KvProcess.Start(options))
+        using (var client = kv.Connect())
+        {
+            client.Ok($"EVAL \"for i = 1, {keys} do redis.call('SET', 'key:' .. i, i) end\" 0");
+            kv.Process.Kill();
+            kv.WaitForExit();
+        }
+
+        using var next = KvProcess.Start(options);
+        using var again = next.Connect();
+        Assert.Equal(keys, again.Ok("DBSIZE").Integer);
+    }
+
     /// <summary>A client that counts: a key of its own, and two that a transaction changes together.</summary>
     private sealed class Writer(int number)
     {

@@ -48,6 +48,27 @@ public sealed class AofWriterTests : IDisposable
     }
 
     [Fact]
+    public void After_a_gap_nothing_more_is_written_and_what_came_before_it_is_loaded()
+    {
+        var disk = new MemoryDisk();
+        using (var bed = new AofBed(disk))
+        {
+            var writer = bed.Open();
+            writer.Write(AofBed.Resp("SET a 1"), 0, 1);
+            writer.Flush();
+            writer.Write(AofBed.Resp("SET b 1"), 0, 2);
+            writer.Fail(new OutOfMemoryException("no memory"));
+            writer.Write(AofBed.Resp("SET a 3"), 0, 3);
+            writer.Flush();
+            Assert.Contains("no memory", writer.Error, StringComparison.Ordinal);
+            Assert.Equal(1, writer.DurableTicket);
+            Assert.NotNull(writer.Sync());
+        }
+
+        Assert.Equal(["a"], AofBed.Load(_kv, disk, out _).Keys);
+    }
+
+    [Fact]
     public void Always_syncs_before_it_says_so_and_a_group_at_once()
     {
         var disk = new MemoryDisk();

@@ -115,24 +115,6 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     private static RdbFileException NotLoaded(string path, string message) =>
         new($"Can't load {path}: {message}. Start with --dbfilename of another name to leave it alone");
 
-    /// <summary>Stops all other clients and writes a snapshot of all databases.</summary>
-    /// <param name="error">Null, or what went wrong: then the file of before is there as it was.</param>
-    /// <returns>False: the others could not be stopped, which was answered.</returns>
-    public bool TrySave(ref CommandContext context, out string? error)
-    {
-        error = null;
-        if (!OtherClients.TryStop(ref context)) return false;
-        try
-        {
-            error = Save(ref context);
-            return true;
-        }
-        finally
-        {
-            OtherClients.LetGoOn(ref context);
-        }
-    }
-
     /// <summary>Writes a snapshot of all databases, while all other clients stand still.</summary>
     /// <returns>Null, or what went wrong: then the file of before is there as it was.</returns>
     public string? Save(ref CommandContext context)

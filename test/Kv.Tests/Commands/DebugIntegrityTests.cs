@@ -37,7 +37,7 @@ public sealed class DebugIntegrityTests
         using var client = kv.Connect();
         client.Ok("MULTI");
         client.Ok("DEBUG INTEGRITY");
-        Assert.StartsWith("-ERR the other clients could not be stopped", client.Ok("EXEC").Items![0].ToString(),
+        Assert.StartsWith("-ERR DEBUG INTEGRITY is not for a transaction", client.Ok("EXEC").Items![0].ToString(),
             StringComparison.Ordinal);
         Assert.Equal(":0", client.Ok("DEBUG INTEGRITY").ToString());
     }

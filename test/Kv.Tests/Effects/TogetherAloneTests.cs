@@ -12,13 +12,18 @@ public sealed class TogetherAloneTests
     [InlineData("FLUSHALL")]
     [InlineData("FLUSHDB")]
     [InlineData("SAVE")]
+    [InlineData("DEBUG RELOAD")]
+    [InlineData("DEBUG LOADAOF")]
+    [InlineData("DEBUG DIGEST")]
+    [InlineData("DEBUG INTEGRITY")]
     public async Task Clients_that_stop_all_others_at_once_come_one_after_another(string command)
     {
         string directory = Directory.CreateTempSubdirectory("kv-alone-").FullName;
         try
         {
-            using var kv = KvInstance.StartOnDisk(directory, "--appendonly", "yes", "--worker-threads", "4");
-            int calls = command == "SAVE" ? CallsOfEach / 10 : CallsOfEach;
+            using var kv = KvInstance.StartOnDisk(directory, "--appendonly", "yes", "--worker-threads", "4",
+                "--enable-debug-command", "yes");
+            int calls = command is "SAVE" or "DEBUG LOADAOF" ? CallsOfEach / 10 : CallsOfEach;
             await Task.WhenAll(Enumerable.Range(0, Clients).Select(_ => Task.Factory.StartNew(
                 () => Call(kv, command, calls), TaskCreationOptions.LongRunning)));
         }
@@ -31,6 +36,6 @@ public sealed class TogetherAloneTests
     private static void Call(KvInstance kv, string command, int calls)
     {
         using var client = kv.Connect();
-        for (int i = 0; i < calls; i++) Assert.Equal("OK", client.Ok(command).String);
+        for (int i = 0; i < calls; i++) client.Ok(command);
     }
 }

@@ -14,7 +14,6 @@ internal static class DebugCommands
     private const double SleepMsMax = int.MaxValue;
 
     /// <summary>Each try waits some milliseconds for a session that is in a long turn.</summary>
-    private const int PauseTriesMax = 200;
 
     /// <summary>Keys that a transaction adds: all others stand still until it ends.</summary>
     private const long PopulateInExecMax = 1_000_000;
@@ -177,7 +176,11 @@ internal static class DebugCommands
             return;
         }
 
-        if (!context.Args.Finish(context.Reply) || !OtherClients.TryStop(ref context)) return;
+        if (context.Args.Finish(context.Reply)) OtherClients.Run(ref context, ReloadNow);
+    }
+
+    private static void ReloadNow(ref CommandContext context)
+    {
         var status = RdbStatus.Ok;
         try
         {
@@ -187,7 +190,6 @@ internal static class DebugCommands
         }
         finally
         {
-            OtherClients.LetGoOn(ref context);
             context.Store.Select(context.Session.Database);
         }
 
@@ -199,7 +201,11 @@ internal static class DebugCommands
     // All clients wait while it is loaded.
     private static void LoadAof(ref CommandContext context)
     {
-        if (!context.Args.Finish(context.Reply) || !OtherClients.TryStop(ref context)) return;
+        if (context.Args.Finish(context.Reply)) OtherClients.Run(ref context, LoadAofNow);
+    }
+
+    private static void LoadAofNow(ref CommandContext context)
+    {
         // What a transaction has done so far is to be in the file: the feed would stand still at its ticket.
         context.Events.Effects.Close(context.Session);
         string? error;
@@ -209,7 +215,6 @@ internal static class DebugCommands
         }
         finally
         {
-            OtherClients.LetGoOn(ref context);
             context.Store.Select(context.Session.Database);
         }
 
@@ -298,9 +303,10 @@ internal static class DebugCommands
     }
 
     // All clients wait while everything is walked: about 1 us a key or element.
-    private static void Digest(ref CommandContext context)
+    private static void Digest(ref CommandContext context) => OtherClients.Run(ref context, DigestNow);
+
+    private static void DigestNow(ref CommandContext context)
     {
-        if (!OtherClients.TryStop(ref context)) return;
         var all = new ValueDigest();
         try
         {
@@ -319,7 +325,6 @@ internal static class DebugCommands
         }
         finally
         {
-            OtherClients.LetGoOn(ref context);
             context.Store.Select(context.Session.Database);
         }
 
@@ -329,12 +334,12 @@ internal static class DebugCommands
     // All clients wait while everything is walked: some 100 ns a key or element.
     private static void Integrity(ref CommandContext context)
     {
-        if (!context.Store.Presence.TryPauseNow(PauseTriesMax))
-        {
-            context.Fail("ERR the other clients could not be stopped, or this one is in a transaction"u8);
-            return;
-        }
+        if (context.InTransaction) context.Fail("ERR DEBUG INTEGRITY is not for a transaction, which holds keys"u8);
+        else OtherClients.Run(ref context, CheckNow);
+    }
 
+    private static void CheckNow(ref CommandContext context)
+    {
         try
         {
             context.Reply.WriteInteger(context.Store.CheckIntegrity());
@@ -342,10 +347,6 @@ internal static class DebugCommands
         catch (InvalidOperationException damage)
         {
             context.Fail([.. "ERR "u8, .. System.Text.Encoding.ASCII.GetBytes(damage.Message)]);
-        }
-        finally
-        {
-            context.Store.Presence.EndPause();
         }
     }
 

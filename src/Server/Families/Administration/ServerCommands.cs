@@ -244,24 +244,41 @@ internal static class ServerCommands
             context.Fail(context.Server.Scripts.BusyReply);
             return;
         }
-        if ((save || (!noSave && context.Server.SaveSchedule.HasPoints)) && !TrySaveForGood(ref context, force)) return;
-        context.Server.SavesAtEnd = false;
-        // No reply: the connection ends with the server, and nothing behind this is run.
-        context.Session.CloseAfterReply = true;
-        context.Server.RequestStop();
+        if (!save && (noSave || !context.Server.SaveSchedule.HasPoints))
+        {
+            Stop(ref context);
+            return;
+        }
+
+        context.Server.Snapshots.Cancel();
+        OtherClients.Run(ref context, force ? SaveAndStopInAnyCase : SaveAndStop);
     }
 
-    /// <summary>Writes a snapshot with all that clients have been told is done: from then on writes wait, for the
-    /// end.</summary>
-    /// <returns>False after answering an error; then all goes on.</returns>
-    private static bool TrySaveForGood(ref CommandContext context, bool force)
+    private static void SaveAndStop(ref CommandContext context)
+    {
+        if (context.Server.Snapshots.Save(ref context) == null) StopForGood(ref context);
+        else context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
+    }
+
+    private static void SaveAndStopInAnyCase(ref CommandContext context)
+    {
+        context.Server.Snapshots.Save(ref context);
+        StopForGood(ref context);
+    }
+
+    /// <summary>All that clients have been told is done has been saved: from now on writes wait, for the end.</summary>
+    private static void StopForGood(ref CommandContext context)
     {
         context.Server.Pause.Begin(long.MaxValue, writesOnly: true);
-        context.Server.Snapshots.Cancel();
-        if (context.Server.Snapshots.TrySave(ref context, out string? error) && (error == null || force)) return true;
-        context.Server.Pause.End();
-        if (error != null) context.Fail("ERR Errors trying to SHUTDOWN. Check logs."u8);
-        return false;
+        Stop(ref context);
+    }
+
+    private static void Stop(ref CommandContext context)
+    {
+        context.Server.SavesAtEnd = false;
+        // No reply: the connection ends with the server, and nothing after this is run.
+        context.Session.CloseAfterReply = true;
+        context.Server.RequestStop();
     }
 
     private static void SwapDb(ref CommandContext context)

@@ -154,7 +154,8 @@ internal static unsafe class IndexCursor
         where TVisit : struct, IRecordVisit, allows ref struct
     {
         byte* record = index.Log.Pointer(HashBucket.AddressOf(entry));
-        // Ends: each round follows a copy that was made since; a record that nobody copies is visited or gone.
+        // Ends: each round follows a copy that was made since, or a change; a record that nobody copies or changes is
+        // visited or gone.
         while (true)
         {
             ulong word = Record.ReadWord(record);
@@ -168,6 +169,8 @@ internal static unsafe class IndexCursor
             }
 
             if (RecordWord.Kind(word) == ValueKind.Placeholder || Record.IsExpired(record, word, nowMs)) return false;
+            // The expiry may be that of a later word: of one that has just been taken out, its time having passed.
+            if ((word & RecordWord.HasExpiry) != 0 && Record.ReadWord(record) != word) continue;
             visit.Visit(Record.KeyOf(record, word), new ValueView(record, word));
             return true;
         }

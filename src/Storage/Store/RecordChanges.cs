@@ -217,6 +217,9 @@ internal sealed unsafe class RecordChanges
         if (regionMoved) held.Database.StripeOf(_slot)->Outside--;
         else ReleaseValue(held.Database, held.Record, held.Word);
         held.Word = RecordWord.WithValue(held.Word, ValueKind.Placeholder, RecordWord.ValueBytes(held.Word));
+        // The word before the expiry: who walks the index goes past locks, and would take one whose time has passed for
+        // one without a time.
+        if (why == KeyNote.Expired) Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
         if ((held.Word & RecordWord.HasExpiry) != 0) Record.SetExpiry(held.Record, NewValue.NoExpiry);
         // Those who listen to ends alone are not among those that a write looks for.
         if (_watches.IsAny || why != KeyNote.Deleted) _notices.Tell(why, held);
@@ -610,9 +613,8 @@ internal sealed unsafe class RecordChanges
     {
         Debug.Assert(Record.IsExpired(held.Record, held.Word, NowMs), "only what has expired expires");
         held.Database.StripeOf(_slot)->Expired++;
+        // The word in memory says so, too: by it goes the view of an update.
         MakeAbsent(ref held, why: KeyNote.Expired);
-        // the view of an update goes by the word in memory
-        Record.WriteWord(held.Record, held.Word | RecordWord.Lock);
     }
 
     private void Grow(Database database)

@@ -196,6 +196,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         catch (IOException exception)
         {
             server.Data.LogError("The append-only file could not be loaded again: {Message}", exception.Message);
+            // What is in memory is a part of what is in the file: nothing is to be written after that.
+            writer.Fail(exception);
             return exception.Message;
         }
         finally

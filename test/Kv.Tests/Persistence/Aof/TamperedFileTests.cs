@@ -2,8 +2,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Persistence.Aof;
 
-/// <summary>Somebody removes files while they are written: nothing more is said to be safe.</summary>
-public sealed class RemovedFileTests : IDisposable
+/// <summary>Somebody removes or changes files while they are written: nothing more is said to be safe.</summary>
+public sealed class TamperedFileTests : IDisposable
 {
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-removed-").FullName;
 
@@ -63,6 +63,24 @@ public sealed class RemovedFileTests : IDisposable
         }
 
         AssertHas("3", "1");
+    }
+
+    [Fact]
+    public void Nothing_is_written_after_a_file_that_could_not_be_loaded_again()
+    {
+        using var kv = KvProcess.Start("--dir", _directory, "--appendonly", "yes", "--enable-debug-command", "yes");
+        using var client = kv.Connect();
+        for (int i = 0; i < 100; i++) client.Ok($"SET k{i} {i}");
+        client.Ok("WAITAOF 1 0 0");
+        string file = Path.Combine(Folder, "appendonly.aof.1.incr.aof");
+        byte[] bytes = File.ReadAllBytes(file);
+        bytes[bytes.Length / 2] ^= 1;
+        File.WriteAllBytes(file, bytes);
+        Assert.Contains("at offset", client.Command("DEBUG LOADAOF").String, StringComparison.Ordinal);
+        Assert.StartsWith("MISCONF", client.Command("SET a 1").String, StringComparison.Ordinal);
+        client.Ok("CONFIG SET appendonly no");
+        Eventually.Holds(() => client.Info("aof_enabled") == "0", () => kv.Log);
+        client.Ok("SET a 1");
     }
 
     private void AssertHas(string a, string b)

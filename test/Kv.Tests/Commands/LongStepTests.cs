@@ -8,7 +8,7 @@ namespace Kv.Tests.Commands;
 /// whoever comes between.</summary>
 public sealed class LongStepTests
 {
-    private const int Many = 30_000;
+    private const int Many = LongValues.Many;
 
     /// <summary>What kind of value, and a command about it that takes steps.</summary>
     private static readonly (string Kind, string Line)[] Cases =
@@ -93,7 +93,7 @@ public sealed class LongStepTests
         ("none", "SADD k " + Words("member:{0}")), ("none", "HSET k " + Words("f{0} new:{0}")),
     ];
 
-    /// <summary>Those of a kind one after the other, as <see cref="Fill"/> likes them.</summary>
+    /// <summary>Those of a kind one after the other, as <see cref="LongValues.Fill"/> likes them.</summary>
     private static IEnumerable<(string Kind, string Line)> ByKind =>
         Cases.OrderBy(one => one.Kind, StringComparer.Ordinal);
 
@@ -120,62 +120,56 @@ public sealed class LongStepTests
         client.Run($"HELLO {version}");
         foreach (var (kind, line) in ByKind)
         {
-            Fill(client, kind);
+            LongValues.Fill(client, kind);
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
             client.Run("MULTI");
             client.Run(line);
             string expected = client.Run("EXEC");
-            string left = Left(client, "k");
+            string left = LongValues.Left(client, "k");
             client.Run("SELECT 0");
             client.Between = _ => Assert.Equal("+PONG\r\n", other.Run("PING"));
             string answer = client.Run(line);
             client.Between = null;
             Assert.True(client.Steps >= 2, $"{line[..Math.Min(60, line.Length)]} of {kind}: {client.Steps} steps");
             Assert.True(expected == "*1\r\n" + answer, $"{line[..Math.Min(60, line.Length)]} of {kind}");
-            Assert.True(left == Left(client, "k"),
+            Assert.True(left == LongValues.Left(client, "k"),
                 $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             instance.Server.Store.CheckIntegrity();
         }
     }
 
-    [Theory]
-    [InlineData("DEL k")]
-    [InlineData("FLUSHALL")]
-    [InlineData("RENAME k moved")]
-    [InlineData("SET k v")]
-    [InlineData("PEXPIREAT k 1")]
-    [InlineData("SWAPDB 0 5")]
-    public void What_others_do_with_the_key_comes_behind_the_last_step(string interference)
+    [Fact]
+    public void What_others_do_with_the_key_comes_behind_the_last_step()
     {
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
         foreach (var (kind, line) in ByKind)
         {
-            Fill(client, kind);
+            LongValues.Fill(client, kind);
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
-            string expected = client.Run(line);
+            string expected = client.Run(line), left = LongValues.Left(client, "k");
             int at = ReadsFirst(line) ? FirstChange : 1;
-            string left = Left(client, "k");
-            client.Run("SELECT 0");
-            client.Between = step =>
+            foreach (string interference in (string[])["DEL k", "RENAME k moved", "SET k v", "PEXPIREAT k 1",
+                "SWAPDB 0 5", "FLUSHALL"])
             {
-                if (step == at) other.Run(interference);
-            };
-            Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
-            client.Between = null;
-            if (interference.StartsWith("RENAME", StringComparison.Ordinal))
-                Assert.True(left == Left(client, "moved"),
-                    $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
-            else if (interference.StartsWith("SWAPDB", StringComparison.Ordinal)) client.Run(interference);
-            else Assert.True(client.Run("EXISTS k") == (interference.StartsWith("SET", StringComparison.Ordinal)
-                ? ":1\r\n" : ":0\r\n"), $"{line[..Math.Min(60, line.Length)]} of {kind}");
-            if (interference.StartsWith("SWAPDB", StringComparison.Ordinal))
-                Assert.True(left == Left(client, "k"),
-                    $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
-            instance.Server.Store.CheckIntegrity();
+                string what = $"{interference} in {line[..Math.Min(60, line.Length)]} of {kind}";
+                LongValues.Fill(client, kind);
+                client.Between = step =>
+                {
+                    if (step == at) other.Run(interference);
+                };
+                Assert.True(expected == client.Run(line), what);
+                client.Between = null;
+                if (interference == "SWAPDB 0 5") client.Run(interference);
+                if (interference is "RENAME k moved" or "SWAPDB 0 5")
+                    Assert.True(left == LongValues.Left(client, interference[0] == 'R' ? "moved" : "k"),
+                        $"{what} left something else");
+                else Assert.True(client.Run("EXISTS k") == (interference == "SET k v" ? ":1\r\n" : ":0\r\n"), what);
+                instance.Server.Store.CheckIntegrity();
+            }
         }
     }
 
@@ -188,16 +182,16 @@ public sealed class LongStepTests
         foreach (var (kind, line) in ByKind)
         {
             if (!ReadsFirst(line)) continue;
-            Fill(client, "none");
-            string expected = client.Run(line), left = Left(client, "k");
-            Fill(client, kind);
+            LongValues.Fill(client, "none");
+            string expected = client.Run(line), left = LongValues.Left(client, "k");
+            LongValues.Fill(client, kind);
             client.Between = step =>
             {
                 if (step == 3) other.Run("DEL k");
             };
             Assert.True(expected == client.Run(line), $"{line[..Math.Min(60, line.Length)]} of {kind}");
             client.Between = null;
-            Assert.True(left == Left(client, "k"),
+            Assert.True(left == LongValues.Left(client, "k"),
                 $"{line[..Math.Min(60, line.Length)]} of {kind} left something else");
             client.Between = step =>
             {
@@ -206,55 +200,6 @@ public sealed class LongStepTests
             Assert.StartsWith("-WRONGTYPE", client.Run(line), StringComparison.Ordinal);
             client.Between = null;
             Assert.Equal("$4\r\ntext\r\n", client.Run("GET k"));
-        }
-    }
-
-    [Theory]
-    [InlineData("APPEND k tail")]
-    [InlineData("APPEND k ")]
-    [InlineData("SETRANGE k 17 middle")]
-    [InlineData("SETRANGE k 20499990 overlapping-the-end")]
-    [InlineData("SETRANGE k 30000000 far")]
-    [InlineData("SETBIT k 12345 1")]
-    [InlineData("SETBIT k 240000000 1")]
-    public void A_large_string_that_is_shared_is_moved_in_steps_before_it_is_changed(string line)
-    {
-        using var instance = KvInstance.Start(new TestClock());
-        using var client = new WindowClient(instance);
-        using var other = new WindowClient(instance);
-        if (line.StartsWith("APPEND k ", StringComparison.Ordinal) && line.Length == 9)
-            line += new string('y', 3 << 20);
-        foreach (string interference in (string[])["PING", "GETRANGE k 0 10", "APPEND k between", "DEL k",
-            "SET k short", "RENAME k moved", "SWAPDB 0 5"])
-        {
-            Fill(client, "random");
-            client.Run("PEXPIREAT k 99999999999999");
-            client.Run("COPY k copy");
-            string before = Left(client, "k");
-            // What comes between is done before the command: so is this.
-            client.Run("COPY k k DB 1");
-            client.Run("SELECT 1");
-            client.Run(interference.Replace("SWAPDB 0 5", "DEL k", StringComparison.Ordinal));
-            client.Run("MULTI");
-            client.Run(line);
-            string expected = client.Run("EXEC"), left = Left(client, "k");
-            client.Run("SELECT 0");
-            bool isDone = false;
-            client.Between = step =>
-            {
-                if (step == 3 && !isDone) other.Run(interference);
-                isDone |= step == 3;
-            };
-            string answer = client.Run(line);
-            client.Between = null;
-            Assert.True(client.Steps >= 3, $"{interference}: {client.Steps} steps");
-            Assert.True(expected == "*1\r\n" + answer, $"{interference}: {answer} is not {expected}");
-            Assert.True(left == Left(client, "k"), $"{interference}: something else is left");
-            if (interference != "SWAPDB 0 5")
-                Assert.True(before.Length == Left(client, "copy").Length, "the copy has changed");
-            client.Run("SWAPDB 0 5");
-            client.Run("SWAPDB 0 5");
-            instance.Server.Store.CheckIntegrity();
         }
     }
 
@@ -276,11 +221,11 @@ public sealed class LongStepTests
             client.Run("SELECT 1");
             client.Run("MULTI");
             client.Run(line);
-            string expected = client.Run("EXEC"), again = client.Run(line), left = Left(client, "k");
+            string expected = client.Run("EXEC"), again = client.Run(line), left = LongValues.Left(client, "k");
             client.Run("SELECT 0");
             string answer = client.Run(line);
             Assert.True(client.Steps >= 2, $"{client.Steps} steps");
-            Assert.Equal((expected, again, left), ("*1\r\n" + answer, client.Run(line), Left(client, "k")));
+            Assert.Equal((expected, again, left), ("*1\r\n" + answer, client.Run(line), LongValues.Left(client, "k")));
         }
     }
 
@@ -307,9 +252,9 @@ public sealed class LongStepTests
         {
             client.Run("FLUSHALL");
             client.Run(before);
-            string left = Left(client, "k");
+            string left = LongValues.Left(client, "k");
             Assert.StartsWith(error, client.Run(line), StringComparison.Ordinal);
-            Assert.Equal(left, Left(client, "k"));
+            Assert.Equal(left, LongValues.Left(client, "k"));
         }
     }
 
@@ -379,13 +324,13 @@ public sealed class LongStepTests
         using var client = new WindowClient(instance);
         foreach (var (kind, line) in ByKind)
         {
-            Fill(client, kind);
-            string before = Left(client, "k");
+            LongValues.Fill(client, kind);
+            string before = LongValues.Left(client, "k");
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
             client.Run(line);
             int late = client.Steps - 2;
-            string after = Left(client, "k");
+            string after = LongValues.Left(client, "k");
             client.Run("SELECT 0");
             foreach (int at in new[] { 1, 2, late / 2, late }.Where(at => at > 0).Distinct())
             {
@@ -404,7 +349,7 @@ public sealed class LongStepTests
                 // On another day it may take fewer steps: they end by the clock, too.
                 Assert.True(hasLeft || at > 2, $"{line[..Math.Min(60, line.Length)]} of {kind}: {leaver.Steps} steps");
                 leaver.Dispose();
-                string left = Left(client, "k");
+                string left = LongValues.Left(client, "k");
                 Assert.True(left == before || left == after,
                     $"{line[..Math.Min(60, line.Length)]} of {kind} left a part");
                 if (left == after) break;
@@ -449,8 +394,8 @@ public sealed class LongStepTests
         if (line.StartsWith("LINSERT", StringComparison.Ordinal)) line += new string('n', 1_000_000);
         line = line.Replace("{pairs}", Words("{0} {0}"), StringComparison.Ordinal)
             .Replace("{few}", string.Join(' ', Enumerable.Range(1000, 4000)), StringComparison.Ordinal);
-        Fill(client, kind);
-        string before = Left(client, "k");
+        LongValues.Fill(client, kind);
+        string before = LongValues.Left(client, "k");
         var store = instance.Server.Store;
         bool isRefused = false;
         for (int refused = 1; refused < 20; refused++)
@@ -462,9 +407,9 @@ public sealed class LongStepTests
             if (asked < refused) break;
             isRefused |= answer.StartsWith("-OOM", StringComparison.Ordinal);
             if (answer[0] == '-') Assert.StartsWith("-OOM", answer, StringComparison.Ordinal);
-            if (answer[0] == '-') Assert.True(before == Left(client, "k"), "something has changed");
-            Fill(client, kind);
-            before = Left(client, "k");
+            if (answer[0] == '-') Assert.True(before == LongValues.Left(client, "k"), "something has changed");
+            LongValues.Fill(client, kind);
+            before = LongValues.Left(client, "k");
         }
 
         Assert.True(isRefused);
@@ -488,8 +433,8 @@ public sealed class LongStepTests
         int errors = 0, parts = 0, steps = 0;
         for (int refused = 1; refused < 40; refused += refused < 4 ? 1 : 9)
         {
-            Fill(client, kind);
-            string before = Left(client, "k");
+            LongValues.Fill(client, kind);
+            string before = LongValues.Left(client, "k");
             var had = Pending(client, group, consumer);
             int asked = 0;
             client.Between = step => steps = Math.Max(steps, step);
@@ -502,7 +447,7 @@ public sealed class LongStepTests
             {
                 errors++;
                 Assert.StartsWith("-OOM", answer, StringComparison.Ordinal);
-                Assert.True(before == Left(client, "k"), "something has changed");
+                Assert.True(before == LongValues.Left(client, "k"), "something has changed");
                 continue;
             }
 
@@ -521,77 +466,4 @@ public sealed class LongStepTests
     private static HashSet<string> Pending(WindowClient client, string group, string consumer) =>
         [.. client.Run($"XPENDING k {group} - + 100000 {consumer}").Split("\r\n")
             .Where(word => word.EndsWith("-0", StringComparison.Ordinal))];
-
-    // Nothing else is known of a list or stream than what DUMP shows; of the others its digest is as good as their
-    // content.
-    private static string Left(WindowClient client, string key) => client.Run($"DUMP {key}");
-
-    /// <summary>Makes k, beside which there is nothing but what it is copied from: making one takes far longer. One of
-    /// another kind goes: each check of integrity would walk it, too.</summary>
-    private static void Fill(WindowClient client, string kind)
-    {
-        foreach (int used in (int[])[1, 5, 0])
-        {
-            client.Run($"SELECT {used}");
-            client.Run("FLUSHDB");
-        }
-
-        if (kind == "none") return;
-        client.Run("SELECT 15");
-        if (client.Run($"EXISTS {kind}") == ":0\r\n")
-        {
-            client.Run("FLUSHDB");
-            Make(client, kind);
-            client.Run($"RENAME k {kind}");
-        }
-
-        client.Run($"COPY {kind} k DB 0");
-        client.Run("SELECT 0");
-    }
-
-    private static void Make(WindowClient client, string kind)
-    {
-        string filler = new('x', 1500);
-        if (kind == "text") client.Run("SET k " + string.Join(',', Enumerable.Range(0, 300_000)));
-        else if (kind == "random") client.Run($"SETRANGE k 20000000 {new string('r', 500_000)}");
-        else if (kind == "alone")
-        {
-            for (int i = 0; i < 6000; i += 100)
-                client.Run("RPUSH k " + string.Join(
-                    ' ', Enumerable.Range(i, 100).Select(n => n % 3 == 0 ? "same" : filler + n)));
-        }
-        else if (kind is "stream" or "pending")
-        {
-            for (int i = 1; i <= Many; i++) client.Run($"XADD k {i} field value:{i}");
-            client.Run("XDEL k 5 100 101 102 7000 29999");
-            client.Run("XGROUP CREATE k group 0");
-            client.Run("XGROUP CREATE k another 0");
-            client.Run("XREADGROUP GROUP group one COUNT 9000 STREAMS k >");
-            client.Run($"XREADGROUP GROUP group two {(kind == "pending" ? "" : "COUNT 9000")} STREAMS k >");
-            client.Run("XREADGROUP GROUP another three COUNT 100 STREAMS k >");
-            if (kind == "stream") return;
-            for (int i = 0; i < 4; i++) client.Run($"XAUTOCLAIM k group four 0 {i * 3000} COUNT 1000 JUSTID");
-            // By a clock that stands still, nothing else is old.
-            for (int i = 1; i < Many; i += 3000)
-                client.Run($"XCLAIM k group two 0 {string.Join(' ', Enumerable.Range(i, 1500))} TIME {i} JUSTID");
-            for (int i = 7; i < Many; i += 70) client.Run($"XDEL k {i}");
-        }
-        else
-        {
-            for (int i = 0; i < Many; i += 1000)
-            {
-                int[] range = [.. Enumerable.Range(i, 1000)];
-                if (kind == "list")
-                    client.Run("RPUSH k " + string.Join(' ', range.Select(n => n % 3 == 0 ? "same" : $"element:{n}")));
-                else if (kind == "set") client.Run("SADD k " + string.Join(' ', range.Select(n => $"member:{n}")));
-                else if (kind == "hash") client.Run("HSET k " + string.Join(' ', range.Select(n => $"f{n} value:{n}")));
-                else if (kind == "places")
-                    client.Run("GEOADD k " + string.Join(
-                        ' ', range.Select(n => $"{(n * 37 % 3600 / 10.0) - 180} {(n * 11 % 1600 / 10.0) - 80} m{n}")));
-                else client.Run("ZADD k " + string.Join(' ', range.Select(n => $"{n % 777} m{n}")));
-            }
-
-            if (kind == "list") client.Run("RPUSH k last");
-        }
-    }
 }

@@ -6,7 +6,11 @@ namespace Kv.Tests.Persistence;
 /// clients go on meanwhile.</summary>
 public sealed class LargeSnapshotTests : IDisposable
 {
-    private const int Elements = 200_000, PerCommand = 1000;
+    /// <summary>Of each of the collections that are compared, and of the one that others wait for or not: to keep that
+    /// takes long enough for them to be seen.</summary>
+    private const int Elements = 50_000, ElementsToWaitFor = 200_000;
+
+    private const int PerCommand = 1000;
 
     /// <summary>Types, with commands that change a large collection of that type at each call.</summary>
     private static readonly (string Key, string Type, string[] Changes)[] Large =
@@ -34,7 +38,7 @@ public sealed class LargeSnapshotTests : IDisposable
         using (var client = kv.Connect())
         using (var other = kv.Connect())
         {
-            foreach (var (key, fill, _) in Large) Fill(client, key, fill);
+            foreach (var (key, fill, _) in Large) Fill(client, key, fill, Elements);
             client.Ok("DEBUG POPULATE 20000 small 10");
             client.Ok("XGROUP CREATE stream g 0");
             digest = client.Ok("DEBUG DIGEST").String;
@@ -85,7 +89,7 @@ public sealed class LargeSnapshotTests : IDisposable
         for (int round = 0; round < roundsMax && answers < answersMin; round++)
         {
             client.Ok("FLUSHALL");
-            Fill(client, "key", fill);
+            Fill(client, "key", fill, ElementsToWaitFor);
             client.Ok("SADD small 1");
             string digest = client.Ok("DEBUG DIGEST").String;
             if (change == "EXEC")
@@ -115,9 +119,9 @@ public sealed class LargeSnapshotTests : IDisposable
         Assert.InRange(answers, answersMin, int.MaxValue);
     }
 
-    private static void Fill(RespClient client, string key, string command)
+    private static void Fill(RespClient client, string key, string command, int elements)
     {
-        for (int from = 0; from < Elements; from += PerCommand)
+        for (int from = 0; from < elements; from += PerCommand)
         {
             if (command == "XADD")
             {

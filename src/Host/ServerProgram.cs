@@ -52,8 +52,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         KvServer? reloaded = null;
         // Volatile: written when the server serves.
         var reloads = new Reloads(() => Reload(log, server, supervisor, Volatile.Read(ref reloaded)));
-        // The system's way of saying that a file is as large as it may be (ulimit -f): the write fails besides, and that is
-        // answered, as on a full disk. It would end the process.
+        // The system's way of saying that a file is as large as it may be (ulimit -f): the write fails besides, and
+        // that is answered, as on a full disk. It would end the process.
         using var fileSize = OperatingSystem.IsLinux()
             ? PosixSignalRegistration.Create((PosixSignal)FileSizeExceeded, signal => signal.Cancel = true) : null;
         using var hangUp = PosixSignalRegistration.Create(PosixSignal.SIGHUP, signal =>

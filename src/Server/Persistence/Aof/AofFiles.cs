@@ -98,8 +98,8 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
         if ((device.Exists(ManifestPath) ? MissingOf(manifest) : ManifestPath) is not { } missing) return;
         // Looked up before a new manifest came, and after it.
         if (manifest != Manifest) return;
-        throw new IOException($"{missing} is gone; bring it back, or have the files begun anew by CONFIG SET appendonly "
-            + "no, then yes");
+        throw new IOException($"{missing} is gone; bring it back, or have the files begun anew by CONFIG SET "
+            + "appendonly no, then yes");
     }
 
     private string? MissingOf(AofManifest manifest)

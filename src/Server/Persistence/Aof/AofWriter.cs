@@ -76,8 +76,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         _thread.Start();
     }
 
-    /// <summary>All up to this ticket was given to the system, or is kept until the disk takes it: a kill of the process
-    /// loses none of it, unless <see cref="Error"/> says otherwise.</summary>
+    /// <summary>All up to this ticket was given to the system, or is kept until the disk takes it: a kill of the
+    /// process loses none of it, unless <see cref="Error"/> says otherwise.</summary>
     // Volatile: written under the guard, after the system has it.
     public long WrittenTicket => Volatile.Read(ref _writtenTicket);
 
@@ -147,8 +147,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     public void Flush() => Commit();
 
-    /// <summary>Some of the feed is lost to the file, as when there was no memory for it: nothing more is written, which
-    /// would follow on a gap, and writes are refused for good.</summary>
+    /// <summary>Some of the feed is lost to the file, as when there was no memory for it: nothing more is written,
+    /// which would follow on a gap, and writes are refused for good.</summary>
     // What waits for the disk (`always`) waits on: it must not be said to be there.
     public void Fail(Exception exception)
     {

@@ -105,8 +105,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// <summary>Bytes that the start has cut off.</summary>
     public long BytesCut { get; private set; }
 
-    /// <summary>Whether a reply has to wait that is about what was done up to a ticket: with <c>always</c> for the disk,
-    /// else for the system, when the file is far behind: a kill of the process loses no more than that.</summary>
+    /// <summary>Whether a reply has to wait that is about what was done up to a ticket: with <c>always</c> for the
+    /// disk, else for the system, when the file is far behind: a kill of the process loses no more than that.</summary>
     // With `always` set meanwhile the reply may leave before the disk has what it is about: that was done before.
     public bool Holds(long ticket) => HoldsReplies ? ticket > DurableTicket
         : server.Feed.IsBehind(BehindBytes) && IsBehind(ticket);

@@ -11,11 +11,12 @@ internal static class DataOfAllTypes
     /// <summary>Numbers of elements.</summary>
     public static readonly int[] Counts = [1, 20, 1500];
 
-    public static void Fill(RespClient client, Random random)
+    /// <summary>Fills two databases, each with a string of so many bytes, too.</summary>
+    public static void Fill(RespClient client, Random random, int hugeBytes = 20_000_000)
     {
-        foreach (string[] lines in Lines(random).Chunk(Batch))
+        foreach (string[] lines in Lines(random, hugeBytes).Chunk(Batch))
         {
-            foreach (string line in lines) client.Send(line);
+            client.Send([.. lines.SelectMany(RespText.Encode)]);
             foreach (string line in lines)
             {
                 var reply = client.Read();
@@ -27,7 +28,7 @@ internal static class DataOfAllTypes
             "#!lua name=saved\nredis.register_function('answer', function() return 42 end)"u8.ToArray());
     }
 
-    private static IEnumerable<string> Lines(Random random)
+    private static IEnumerable<string> Lines(Random random, int hugeBytes)
     {
         foreach (int database in (int[])[9, 0])
         {
@@ -39,7 +40,7 @@ internal static class DataOfAllTypes
             yield return "SET big 9223372036854775807";
             yield return "SET e v PXAT 33177117420000";
             yield return $"SET long {new string('l', 100_000)}";
-            yield return $"SETRANGE huge 20000000 {database}";
+            yield return $"SETRANGE huge {hugeBytes} {database}";
             yield return "PFADD pf a b c";
             foreach (int count in Counts)
                 foreach (string line in Collections(random, count)) yield return line;

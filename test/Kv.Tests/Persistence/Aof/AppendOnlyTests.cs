@@ -6,6 +6,10 @@ namespace Kv.Tests.Persistence.Aof;
 /// with redis-server.</summary>
 public sealed class AppendOnlyTests : IDisposable
 {
+    /// <summary>In the file it is a short SETRANGE, or a base of the kind that SnapshotTests look at with ten times
+    /// as many bytes.</summary>
+    private const int HugeBytes = 2_000_000;
+
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-aof-").FullName;
 
     private string Folder => Path.Combine(_directory, "appendonlydir");
@@ -25,7 +29,7 @@ public sealed class AppendOnlyTests : IDisposable
         using (var kv = Start("--appendfsync", policy))
         using (var client = kv.Connect())
         {
-            DataOfAllTypes.Fill(client, Seed.NewRandom());
+            DataOfAllTypes.Fill(client, Seed.NewRandom(), HugeBytes);
             Change(client);
             digest = client.Ok("DEBUG DIGEST").String;
             if (policy == "everysec") Assert.Equal([1, 0], Numbers(client.Ok("WAITAOF 1 0 0")));
@@ -56,7 +60,7 @@ public sealed class AppendOnlyTests : IDisposable
         using (var kv = Start("--aof-timestamp-enabled", timestamps))
         using (var client = kv.Connect())
         {
-            DataOfAllTypes.Fill(client, Seed.NewRandom());
+            DataOfAllTypes.Fill(client, Seed.NewRandom(), HugeBytes);
             if (rewritten) Rewrite(kv, client);
             Change(client);
             digest = client.Ok("DEBUG DIGEST").String;
@@ -104,7 +108,7 @@ public sealed class AppendOnlyTests : IDisposable
             preamble, "--proto-max-bulk-len", "512mb"))
         using (var client = redis.Connect())
         {
-            DataOfAllTypes.Fill(client, Seed.NewRandom());
+            DataOfAllTypes.Fill(client, Seed.NewRandom(), HugeBytes);
             if (rewritten) Rewrite(redis, client);
             Change(client);
             digest = client.Ok("DEBUG DIGEST").String;

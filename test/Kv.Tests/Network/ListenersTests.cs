@@ -251,7 +251,9 @@ public sealed class ListenersTests
         try
         {
             using var client = new RespClient(new IPEndPoint(address, port));
-            return client.Command("INFO server").ToString().Contains(kv.Server.RunId, StringComparison.Ordinal);
+            client.Send("INFO server");
+            // Who only tries whether the port is free closes it at once.
+            return client.TryRead()?.ToString().Contains(kv.Server.RunId, StringComparison.Ordinal) == true;
         }
         catch (SocketException)
         {

@@ -85,7 +85,7 @@ public sealed class EvictionShadowTests(ITestOutputHelper output)
 
     private static (double Ratio, double Estimate) Measure(MaxMemoryPolicy policy, double skew, long limit)
     {
-        const int Keys = 150_000, Reads = 500_000;
+        const int Keys = 150_000, Reads = 250_000;
         using var test = new TestStore(new StoreOptions { MaxMemoryBytes = limit });
         test.Store.MaxMemoryPolicy = policy;
         Random random = Seed.NewRandom(2);

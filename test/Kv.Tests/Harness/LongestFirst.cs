@@ -19,6 +19,9 @@ public sealed class LongestFirst : ITestCollectionOrderer
             typeof(Eviction.HitRatioTests), typeof(Diagnostics.MonitorTests), typeof(Diagnostics.SlowCommandTests),
             typeof(Configuration.HonouredOptionTests), typeof(Network.UnreadHoldTests),
             typeof(Clients.ScriptClientTests),
+            typeof(Commands.LongCommandInExecTests), typeof(Persistence.BackgroundSnapshotTests),
+            typeof(Persistence.LargeSnapshotTests), typeof(Persistence.Aof.AppendOnlyTests),
+            typeof(Effects.FullSyncTests), typeof(Effects.FeedSinkTests),
         }.Select(one => one.FullName!),
     ];
 

@@ -12,8 +12,9 @@ internal readonly struct KeyPrefix
     /// <summary>A longer prefix does not fit into two words.</summary>
     public const int BytesMax = 2 * sizeof(ulong);
 
+    // No more than four fields: a local copy of these is kept in registers.
     private readonly ulong _head, _tail, _mask;
-    private readonly int _tailAt, _least;
+    private readonly int _least;
 
     public KeyPrefix(ReadOnlySpan<byte> text)
     {
@@ -21,18 +22,27 @@ internal readonly struct KeyPrefix
         Span<byte> padded = stackalloc byte[BytesMax];
         padded.Clear();
         text.CopyTo(padded);
-        _tailAt = Math.Max(text.Length - sizeof(ulong), 0);
         _mask = text.Length >= sizeof(ulong) ? ulong.MaxValue : (1UL << (8 * text.Length)) - 1;
         _head = Word(padded);
-        _tail = Word(padded[_tailAt..]) & _mask;
         _least = Math.Max(text.Length, sizeof(ulong));
+        _tail = Word(padded[TailAt..]) & _mask;
     }
+
+    /// <summary>Where the second word begins in a key.</summary>
+    public int TailAt => _least - sizeof(ulong);
 
     /// <summary>Whether a key begins like this for sure.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Begins(ReadOnlySpan<byte> key) =>
-        key.Length >= _least
-        && (((Word(key) & _mask) ^ _head) | ((Word(key[_tailAt..]) & _mask) ^ _tail)) == 0;
+        IsLongEnough(key.Length) && Begins(Word(key), Word(key[TailAt..]));
+
+    /// <summary>Whether a key has both words.</summary>
+    public bool IsLongEnough(int bytes) => bytes >= _least;
+
+    /// <summary>Whether a key begins like this, whose words, the first one and the one at <see cref="TailAt"/>, the
+    /// caller has read.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool Begins(ulong head, ulong tail) => (((head & _mask) ^ _head) | ((tail & _mask) ^ _tail)) == 0;
 
     private static ulong Word(ReadOnlySpan<byte> bytes) => BinaryPrimitives.ReadUInt64LittleEndian(bytes);
 }

@@ -160,6 +160,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             Volatile.Write(ref _writtenTicket, long.MaxValue);      // nobody waits for what will not be written
             FailLatched($"{exception.Message}; CONFIG SET appendonly no, then yes, begins the file anew");
         }
+
+        _onMore();
     }
 
     /// <summary>Goes on in a new increment, for what a new base does not have.</summary>

@@ -57,7 +57,9 @@ public sealed class AofWriterTests : IDisposable
             writer.Write(AofBed.Resp("SET a 1"), 0, 1);
             writer.Flush();
             writer.Write(AofBed.Resp("SET b 1"), 0, 2);
+            int told = bed.Told;
             writer.Fail(new OutOfMemoryException("no memory"));
+            Assert.Equal(told + 1, bed.Told);       // replies that wait to be written go
             writer.Write(AofBed.Resp("SET a 3"), 0, 3);
             writer.Flush();
             Assert.Contains("no memory", writer.Error, StringComparison.Ordinal);
@@ -66,6 +68,32 @@ public sealed class AofWriterTests : IDisposable
         }
 
         Assert.Equal(["a"], AofBed.Load(_kv, disk, out _).Keys);
+    }
+
+    [Fact]
+    public void A_gap_in_the_midst_of_a_sync_takes_nothing_from_it()
+    {
+        var disk = new MemoryDisk();
+        using ManualResetEventSlim isSyncing = new(), mayGoOn = new();
+        using var bed = new AofBed(disk, AppendFsync.EverySec);
+        var writer = bed.Open();
+        disk.AtCall = () =>
+        {
+            if (Thread.CurrentThread.Name != "kv-aof") return;
+            isSyncing.Set();
+            mayGoOn.Wait();
+        };
+        writer.Write(AofBed.Resp("SET a 1"), 0, 1);
+        writer.Flush();
+        isSyncing.Wait();
+        var feed = new Thread(() => writer.Fail(new OutOfMemoryException("no memory")));
+        feed.Start();
+        Eventually.Holds(() => !feed.IsAlive || (feed.ThreadState & ThreadState.WaitSleepJoin) != 0,
+            () => $"it is {feed.ThreadState}");
+        mayGoOn.Set();
+        feed.Join();
+        Assert.Equal((1, 0), (writer.DurableTicket, writer.TailBytes));
+        Assert.Contains("no memory", writer.Error, StringComparison.Ordinal);
     }
 
     [Fact]

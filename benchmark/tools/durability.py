@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Measures what it costs to keep data on disk: the append-only file, snapshots and starts, servers side by side.
 
-    benchmark/tools/durability.py [--parts append,always,snapshot,start] [--rounds 5] [--seconds 2] [--keys 10000000] [--garnet PATH]
+    benchmark/tools/durability.py [--parts append,always,snapshot,start,latency] [--rounds 5] [--seconds 2] [--keys 10000000] [--garnet PATH]
 
 append: SET at each depth without a file and with one (everysec). always: SET 1 x 50, syncs of the disk a second, GET beside it.
 snapshot: BGSAVE of many small keys and of fewer of 1,000 bytes: time, size, throughput meanwhile, memory on top while every key is
 overwritten. start: time until the first reply, from that snapshot, and from an append-only file of SETs.
-In append and always the server has one core and the load (blast.c) the other; snapshots and starts may use both.
+latency: Resp.benchmark's SET 1 x 50 at 100,000 a second offered, in open loop, alone and beside BGSAVE of many small keys.
+In append, always and latency the server has one core and the load (blast.c) the other; snapshots and starts may use both.
 The limit of the disk comes first: a program that appends the same bytes and syncs. Needs what compare.py needs.
 """
-import argparse, atexit, os, re, shutil, signal, socket, statistics, subprocess, tempfile, threading, time
+import argparse, atexit, json, os, re, shutil, signal, socket, statistics, subprocess, tempfile, threading, time
 import compare
 from server import Client
 
@@ -287,7 +288,40 @@ def start(args):
             print(f"| {name} | {size / 1e6:,.0f} | {statistics.median(starts):.2f} |", flush=True)
 
 
-PARTS = {"append": append, "always": always, "snapshot": snapshot, "start": start}
+def figures(report):
+    rep = report["cells"][-1]["reps"][-1]
+    return [rep["response"][field] / 1000 for field in ("p50", "p99", "p999", "max")] + [rep["ops_s"]]
+
+
+def latency(args):
+    tool = f"{args.tools}/bench/Resp.benchmark"
+    subprocess.run(["dotnet", "publish", "-c", "Release", "-v", "q", "--nologo", "-o", os.path.dirname(tool),
+                    f"{compare.ROOT}/benchmark/Resp.benchmark"], check=True, stdout=subprocess.DEVNULL)
+
+    def run(server, *more):
+        report = f"{args.tools}/report.json"
+        subprocess.run(["taskset", "-c", compare.CLIENT_CPU, tool, "run", "--port", str(server.port), "--op", "set", "--value", str(SMALL),
+                        "--keys", str(args.keys), "--json", report, "--quiet", *more], check=False, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)      # it fails when a server does not keep up
+        return json.load(open(report))
+
+    print(f"\n### SET 1 x 50, 100,000 a second, {args.keys:,} keys: medians of p50, p99, p99.9, max in ms, operations a second\n"
+          "| server | alone | beside BGSAVE |\n|---|---|---|")
+    for name in (name for name in args.servers if name != "garnet"):
+        with Running(name, args) as server:
+            run(server, "--load", "all", "--conns", "8", "--depth", "512", "--duration", "1s")
+            rows = {False: [], True: []}
+            for saves in (False, True) * args.rounds:
+                if saves:
+                    server.call("BGSAVE")
+                rows[saves].append(figures(run(server, "--load", "none", "--conns", "50", "--duration", f"{args.seconds:g}s", "--rate", "100k")))
+                while server.info("rdb_bgsave_in_progress") == "1":
+                    time.sleep(0.1)
+            cells = (" ".join(f"{statistics.median(column):,.1f}" for column in zip(*rows[saves])) for saves in (False, True))
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+PARTS = {"append": append, "always": always, "snapshot": snapshot, "start": start, "latency": latency}
 
 
 def main():

@@ -85,6 +85,13 @@ internal unsafe ref struct CommandArguments
     /// <summary>An argument and those after it, in place.</summary>
     public readonly Argument* At(int index) => _items + index;
 
+    /// <summary>The arguments from one on, which is the name of a call.</summary>
+    public readonly CommandArguments From(int index)
+    {
+        Debug.Assert(index < _count, "it has a name");
+        return new CommandArguments(_items + index, _count - index, _store, keyIndex: 0, hash: 0, hint: 0, _blocks);
+    }
+
     /// <summary>Whether some argument was bad.</summary>
     public readonly bool Failed => _failed;
 

@@ -340,11 +340,8 @@ internal sealed unsafe class CommandRunner : IDisposable
     {
         ref readonly var args = ref context.Args;
         uint secrets = 0;
-        if (context.Command.Secrets is { } isSecret)
-        {
-            for (int i = 0; i < Math.Min(args.Count, SlowLog.ArgumentsMax); i++)
-                if (isSecret(args, i)) secrets |= 1u << i;
-        }
+        for (int i = 0; i < Math.Min(args.Count, SlowLog.ArgumentsMax); i++)
+            if (SecretArguments.Has(context.Command, context.Server.Commands, args, i)) secrets |= 1u << i;
 
         return _slowLog.Record(new(args.At(0), args.Count), secrets);
     }

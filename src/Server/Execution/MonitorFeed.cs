@@ -46,13 +46,12 @@ internal static class MonitorFeed
     private static void Show(ref CommandContext context, MonitorBuffer? buffer)
     {
         ref readonly var args = ref context.Args;
-        var isSecret = context.Command.Secrets;
         var line = Begin(ref context);
         try
         {
             for (int i = 0; i < args.Count; i++)
             {
-                if (isSecret != null && isSecret(args, i)) line.AppendRedacted();
+                if (SecretArguments.Has(context.Command, context.Server.Commands, args, i)) line.AppendRedacted();
                 else line.Append(args[i].Span);
             }
 

@@ -101,7 +101,11 @@ public sealed partial class MonitorTests
         using var kv = KvInstance.Start();
         string[] lines = LinesOf(kv, ["AUTH a secret b", "HELLO 2 SETNAME n AUTH secret",
             "MIGRATE 127.0.0.1 1 k 0 100 AUTH2 secret secret", "CONFIG SET requirepass secret nothing secret",
-            "ACL SETUSER u >secret", "ACL SETUSER u >secret nonsense", "MULTI", "AUTH secret", "EXEC"]);
+            "ACL SETUSER u >secret", "ACL SETUSER u >secret nonsense", "MULTI", "AUTH secret", "EXEC",
+            "COMMAND GETKEYS MIGRATE h 1 k 0 10 AUTH secret", "COMMAND GETKEYS AUTH secret",
+            "COMMAND GETKEYSANDFLAGS MIGRATE h 1 \"\" 0 10 AUTH2 secret secret KEYS k"]);
+        Assert.Contains("[0 client] \"COMMAND\" \"GETKEYS\" \"MIGRATE\" \"h\" \"1\" \"k\" \"0\" \"10\" \"AUTH\" "
+            + "\"(redacted)\"", lines);
         Assert.Contains("[0 client] \"AUTH\" \"(redacted)\" \"(redacted)\" \"(redacted)\"", lines);
         Assert.DoesNotContain(lines, line => line.Contains("secret", StringComparison.Ordinal));
     }

@@ -13,7 +13,7 @@ public sealed class SlowCommandTests
     {
         { "plain", ["CLIENT SETNAME bob", "SET k v", "get K", "CLIENT SETNAME", "INCR n", "LPUSH l a b c",
             "LRANGE l 0 -1"] },
-        { "wrong", ["FOO bar", "GET", "SET k v", "LPUSH k v", "CLIENT NOTHING", "CONFIG SET nothing 1"] },
+        { "wrong", ["FOO bar", "GET", "SET k v", "LPUSH k v", "CLIENT NOTHING", "CONFIG SET timeout x"] },
         { "long", [$"SET k {Long[..128]}", $"SET k {Long[..129]}", $"SET {Long} {Long}",
             $"DEL {string.Join(' ', Enumerable.Range(0, 31))}", $"DEL {string.Join(' ', Enumerable.Range(0, 32))}",
             $"DEL {string.Join(' ', Enumerable.Range(0, 100))}"] },
@@ -57,6 +57,27 @@ public sealed class SlowCommandTests
             "CONFIG SET masteruser secret", "CONFIG SET requirepass secret nothing secret"]);
         Assert.All(entries[..^1], entry => Assert.DoesNotContain("secret", entry, StringComparison.Ordinal));
         Assert.Equal(8, entries.Length);
+    }
+
+    // The reference shows these.
+    [Fact]
+    public void Secrets_are_hidden_also_where_a_name_is_misspelt_and_in_calls_that_are_arguments()
+    {
+        using var kv = KvInstance.Start();
+        string[] lines = ["CONFIG SET REQUIREPAS secret", "CONFIG SET timeout 0 REQUIREPAS secret",
+            "CONFIG SET requirepas my secret", "CONFIG SET timeout 0 requirepas my secret",
+            "ACL DRYRUN default AUTH secret", "ACL DRYRUN default auth default secret",
+            "ACL DRYRUN default auht secret", "ACL DRYRUN default HELLO 3 AUTH default secret",
+            "ACL DRYRUN default CONFIG SET requirepass secret", "ACL DRYRUN default CONFIG STE requirepass secret",
+            "ACL DRYRUN default ACL SETUSER u >secret", "ACL DRYRUN default ACL DRYRUN default AUTH secret",
+            "ACL DRYRUN default COMMAND GETKEYS AUTH secret", "COMMAND GETKEYS AUTH secret", "COMMAND GETKEYS ACL",
+            "COMMAND GETKEYSANDFLAGS MIGRATE h 1 k 0 10 AUTH2 secret secret"];
+        string[] entries = EntriesOf(kv, lines);
+        Assert.Equal(lines.Length, entries.Length);
+        Assert.All(entries, entry => Assert.DoesNotContain("secret", entry, StringComparison.Ordinal));
+        Assert.Equal("COMMAND GETKEYS SET k v", EntriesOf(kv, ["COMMAND GETKEYS SET k v"])[0].Split(" | ")[0]);
+        Assert.Equal("CONFIG SET timeout 1 nothing (redacted)",
+            EntriesOf(kv, ["CONFIG SET timeout 1 nothing 2"])[0].Split(" | ")[0]);
     }
 
     [Fact]

@@ -94,6 +94,9 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Which arguments are secrets; null: none is.</summary>
     public SecretTest? Secrets { get; init; }
 
+    /// <summary>Index of the name of another call that is among the arguments; 0: there is none.</summary>
+    public int InnerCall { get; init; }
+
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 

@@ -56,7 +56,8 @@ internal static class AclCommands
                 {
                     Usage = "username command [arg [arg ...]]",
                     Summary = "Says whether a user might run a command, without running it.",
-                    Complexity = "O(1).", Since = "7.0.0", Group = CommandGroup.Server, Flags = Flags,
+                    Complexity = "O(1).", Since = "7.0.0", Group = CommandGroup.Server, InnerCall = 3,
+                    Flags = Flags,
                 },
                 new("GENPASS", arity: -2, GenPass)
                 {

@@ -40,6 +40,7 @@ internal static class CommandCommands
                     Usage = "command [arg [arg ...]]",
                     Summary = "Picks the keys out of a whole command.",
                     Complexity = "O(N), N the number of arguments", Since = "2.8.13", Group = CommandGroup.Server,
+                    InnerCall = 2,
                     Flags = Flags, Categories = AclCategories.Connection,
                 },
                 new("GETKEYSANDFLAGS", arity: -3, GetKeysAndFlags)
@@ -47,6 +48,7 @@ internal static class CommandCommands
                     Usage = "command [arg [arg ...]]",
                     Summary = "Picks the keys out of a whole command and tells what it would do with each.",
                     Complexity = "O(N), N the number of arguments", Since = "7.0.0", Group = CommandGroup.Server,
+                    InnerCall = 2,
                     Flags = Flags, Categories = AclCategories.Connection,
                 },
                 HelpReply.Row("5.0.0", CommandGroup.Server, Flags, AclCategories.Connection),

@@ -154,18 +154,25 @@ internal static class ConfigCommands
 
     private static bool IsSecret(in CommandArguments args, int index)
     {
-        if (args.Count % 2 == 0) return index % 2 == 1 && IsSecretName(args, index - 1);
+        if (args.Count % 2 == 0)
+            return index > FirstName && index % 2 == 1 && MayBeSecret(OptionAt(args, index - 1));
         // No pairs: perhaps somebody's password has a space that was to be quoted. Few are looked at, since the slow
         // log shows few; what comes later is hidden.
         if (index > SlowLog.ArgumentsMax) return true;
         for (int i = FirstName; i < index; i++)
-            if (IsSecretName(args, i)) return true;
+        {
+            var option = OptionAt(args, i);
+            if (option is { IsSecret: true } || (i % 2 == 0 && MayBeSecret(option))) return true;
+        }
+
         return false;
     }
 
-    private static bool IsSecretName(in CommandArguments args, int index) =>
-        index >= FirstName && OptionTable.TryDecode(args[index].Span, out string name)
-        && OptionTable.Find(name) is { IsSecret: true };
+    // A name that is none may be that of a secret, misspelt.
+    private static bool MayBeSecret(Option? option) => option is null or { IsSecret: true };
+
+    private static Option? OptionAt(in CommandArguments args, int index) =>
+        OptionTable.TryDecode(args[index].Span, out string name) ? OptionTable.Find(name) : null;
 
     private static void Rewrite(ref CommandContext context)
     {

@@ -11,10 +11,14 @@ namespace Kv.Server.Users;
 /// it. Immutable.</summary>
 internal sealed class Selector
 {
+    /// <summary>More patterns of keys are not compared one by one.</summary>
+    private const int ComparedMax = 8;
+
     private readonly CommandSet _commands;
     private readonly CommandRule[] _rules;
     private readonly KeyPattern[] _keys;
     private readonly byte[][] _channels;
+    private KeyPatternIndex? _index;
 
     /// <param name="rules">What has made the commands, beginning with +@all or -@all.</param>
     public Selector(CommandSet commands, CommandRule[] rules, bool hasAllKeys, KeyPattern[] keys, bool hasAllChannels,
@@ -84,16 +88,18 @@ internal sealed class Selector
     public bool AllowsKey(ReadOnlySpan<byte> key, KeyRights needed)
     {
         if (HasAllKeys) return true;
+        if (_keys.Length > ComparedMax) return IsInIndex(key, needed);
         foreach (var pattern in _keys)
             if (pattern.Allows(key, needed)) return true;
         return false;
     }
 
-    /// <summary>The first of the patterns that allow keys to be used with some rights and are short prefixes.</summary>
+    /// <summary>The first of the patterns that allow keys to be used with some rights and are short prefixes, among
+    /// those that are looked at.</summary>
     /// <returns>False when there is none.</returns>
     public bool TryPrefix(KeyRights needed, out KeyPrefix prefix)
     {
-        foreach (var pattern in _keys)
+        foreach (var pattern in _keys.AsSpan(0, Math.Min(_keys.Length, ComparedMax)))
         {
             if (!pattern.IsShortPrefix || (pattern.Rights & needed) != needed) continue;
             prefix = pattern.Prefix;
@@ -117,6 +123,16 @@ internal sealed class Selector
         }
 
         return false;
+    }
+
+    // Made when it is first asked, which most users never are: an ACL file may have very many.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool IsInIndex(ReadOnlySpan<byte> key, KeyRights needed)
+    {
+        // Volatile: whoever sees the index sees what is in it. Of two that find none both make the same.
+        var index = Volatile.Read(ref _index);
+        if (index == null) Volatile.Write(ref _index, index = new KeyPatternIndex(_keys));
+        return index.Allows(key, needed);
     }
 
     private static string Describe(KeyPattern pattern) =>

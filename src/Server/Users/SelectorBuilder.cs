@@ -14,6 +14,7 @@ internal sealed class SelectorBuilder
     private readonly CommandSet _commands;
     private readonly List<CommandRule> _rules = [new(false, All)];      // the first one is about all commands
     private readonly List<KeyPattern> _keys = [];
+    private readonly Dictionary<string, int> _keysAt = [];      // where each pattern is among them
     private readonly List<byte[]> _channels = [];
     private bool _hasAllKeys, _hasAllChannels;
 
@@ -32,7 +33,7 @@ internal sealed class SelectorBuilder
         _commands = selector.Commands.Copy();
         _rules = [.. selector.Rules];
         _hasAllKeys = selector.HasAllKeys;
-        _keys.AddRange(selector.Keys);
+        foreach (var key in selector.Keys) Add(Encoding.Latin1.GetString(key.Text), key);
         _hasAllChannels = selector.HasAllChannels;
         _channels.AddRange(selector.Channels);
     }
@@ -51,11 +52,11 @@ internal sealed class SelectorBuilder
         {
             case "allkeys" or "~*":
                 _hasAllKeys = true;
-                _keys.Clear();
+                ClearKeys();
                 return null;
             case "resetkeys":
                 _hasAllKeys = false;
-                _keys.Clear();
+                ClearKeys();
                 return null;
             case "allchannels" or "&*":
                 _hasAllChannels = true;
@@ -118,10 +119,21 @@ internal sealed class SelectorBuilder
         if (pattern.Length == 0 || HasSpaces(pattern)) return RuleError.Syntax;
         if (pattern.Length > GlobPattern.BytesMax) return RuleError.PatternTooLong;
         byte[] text = Encoding.Latin1.GetBytes(pattern);
-        int at = _keys.FindIndex(each => each.Text.SequenceEqual(text));
-        if (at >= 0) _keys[at] = new KeyPattern(text, _keys[at].Rights | rights);
-        else _keys.Add(new KeyPattern(text, rights));
+        if (_keysAt.TryGetValue(pattern, out int at)) _keys[at] = new KeyPattern(text, _keys[at].Rights | rights);
+        else Add(pattern, new KeyPattern(text, rights));
         return null;
+    }
+
+    private void Add(string pattern, KeyPattern key)
+    {
+        _keysAt.Add(pattern, _keys.Count);
+        _keys.Add(key);
+    }
+
+    private void ClearKeys()
+    {
+        _keys.Clear();
+        _keysAt.Clear();
     }
 
     private string? AddChannel(string pattern)

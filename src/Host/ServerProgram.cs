@@ -20,6 +20,8 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     /// <summary>SIGXFSZ of Linux, for which .NET has no name.</summary>
     private const int FileSizeExceeded = 25;
 
+    private const string LogName = "Kv.Server.Server";
+
     private readonly ServerOptions _options = parsed.Options!;
     private int _signals;
 
@@ -34,7 +36,10 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
         catch (Exception exception) when (IsOfFile(exception))
         {
-            return Task.FromResult(Fail($"Can't open the log file {_options.LogFile}: {exception.Message}"));
+            string reason = $"Can't open the log file {_options.LogFile}: {exception.Message}";
+            _options.LogFile = "";
+            using var others = new LineLogging(_options);
+            return Task.FromResult(Fail(others.CreateLogger(LogName), reason));
         }
 
         return RunAsync(log);
@@ -43,7 +48,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
     private async Task<int> RunAsync(LineLogging log)
     {
         using var ofRun = log;
-        var server = log.CreateLogger("Kv.Server.Server");
+        var server = log.CreateLogger(LogName);
         var ending = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => OnSignal(signal, ending));
         using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, signal => OnSignal(signal, ending));
@@ -72,16 +77,16 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
         catch (ListenException exception)
         {
-            return Fail(exception.Message + (exception.AddressInUse
+            return Fail(server, exception.Message + (exception.AddressInUse
                 ? $"{PortOwner.Describe(exception.Port)} (start with --port 0 to take any free port)" : ""));
         }
         catch (Exception exception) when (exception is IOException or SocketException)
         {
-            return Fail(exception.Message);
+            return Fail(server, exception.Message);
         }
         catch (ArgumentException exception)
         {
-            return Fail(exception.Message.Split(" (Parameter '")[0]);       // users, or names of commands
+            return Fail(server, exception.Message.Split(" (Parameter '")[0]);       // users, or names of commands
         }
 
         await using (kv)
@@ -94,7 +99,7 @@ internal sealed class ServerProgram(ParsedOptions parsed)
             }
             catch (Exception exception) when (IsOfFile(exception))
             {
-                return Fail($"Can't write the pid file {_options.PidFile}: {exception.Message}");
+                return Fail(server, $"Can't write the pid file {_options.PidFile}: {exception.Message}");
             }
 
             AnnounceReady(kv, log, server);
@@ -214,9 +219,11 @@ internal sealed class ServerProgram(ParsedOptions parsed)
         }
     }
 
-    /// <summary>Why the server does not start: one line for whoever started it.</summary>
-    private static int Fail(string reason)
+    /// <summary>Why the server does not start: a line for whoever started it, and one in the log, unless that is read
+    /// by the same people.</summary>
+    private int Fail(ILogger server, string reason)
     {
+        if (_options.LogFile.Length > 0 || _options.SyslogEnabled) server.LogCritical("{Reason}", reason);
         Console.Error.WriteLine(reason);
         return 1;
     }

@@ -18,7 +18,7 @@ internal sealed class RenamesType : OptionType<IReadOnlyList<string>>
         string[] lines = text.Split('\n');
         if (!Array.TrueForAll(lines, static line => line.Count(letter => letter == ' ') == 1 && line[0] != ' '))
             return false;
-        value = [.. current.Union(lines)];
+        value = [.. current, .. lines];     // a pair that is there twice is refused when they are applied, as in Redis
         return true;
     }
 }

@@ -16,7 +16,7 @@ public class SocketActivationTests
             s.listen()
         os.dup2(s.fileno(), 3)
         os.set_inheritable(3, True)
-        os.environ["LISTEN_FDS"] = "1"
+        os.environ["LISTEN_FDS"] = os.environ.get("TEST_FDS", "1")
         os.environ["LISTEN_PID"] = str(os.getpid())
         os.execv(program, [program] + sys.argv[4:])
         """;
@@ -78,6 +78,21 @@ public class SocketActivationTests
         using var kv = new Activated(port, kind, $"{port}");
         Assert.Equal(1, kv.WaitForExit());
         Assert.Contains(reason, kv.Log, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("65", "LISTEN_FDS is '65', and at most 64 sockets are taken: it has to be the number of sockets")]
+    [InlineData("many", "LISTEN_FDS is 'many', which is no number")]
+    [InlineData("64", "LISTEN_FDS is '64', but descriptor ")]
+    public void A_number_of_sockets_that_is_wrong_is_named_with_what_to_do(string count, string reason)
+    {
+        Requires.Linux("descriptors that are handed over");
+        int port = ServerProgram.FreePort();
+        var run = ChildProcess.Run(Requires.Tool("python3"), ["-c", "import os; os.environ['TEST_FDS'] = '" + count
+            + "'\n" + Script, "tcp", $"{port}", KvProcess.Program, "--save", ""]);
+        Assert.Equal(1, run.ExitCode);
+        Assert.Contains(reason, run.Errors, StringComparison.Ordinal);
+        Assert.Contains("Unset it and LISTEN_PID", run.Errors, StringComparison.Ordinal);
     }
 
     private sealed class Activated(int port, string kind, string where, params string[] options)

@@ -48,4 +48,17 @@ public sealed class RenamedCommandTests
         Assert.DoesNotContain("set", other.Ok("COMMAND LIST FILTERBY PATTERN set").Items!.Select(item => item.String)
             .Except(["set"]));
     }
+
+    [Theory]
+    [InlineData("GET", "", "GET", "")]
+    [InlineData("GET", "a", "get", "a")]
+    [InlineData("GET", "a", "GET", "")]
+    public void Of_a_command_that_is_renamed_already_there_is_none_as_in_the_reference(string old, string name,
+        string again, string otherName)
+    {
+        var run = ChildProcess.Run(KvProcess.Program,
+            ["--port", "0", "--save", "", "--rename-command", old, name, "--rename-command", again, otherName]);
+        Assert.Equal(1, run.ExitCode);
+        Assert.Contains("No such command in rename-command", run.Errors, StringComparison.Ordinal);
+    }
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Kv.Server.Configuration;
 using Kv.Server.Execution;
 using Kv.Server.Scripting;
 using Kv.Storage;
@@ -69,8 +70,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         long begin = Stopwatch.GetTimestamp();
         try
         {
-            using var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.Read, bufferSize: 0,
-                FileOptions.SequentialScan);
+            using var file = RegularFile.Open(path);
             using var guard = server.Store.Enter();
             using var reader = new RdbFileReader(server.Store, file, server.Options.RdbChecksum);
             var load = new SnapshotLoad(server, guard.Session, () => (double)reader.Position / file.Length);

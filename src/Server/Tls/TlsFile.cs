@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Text;
+using Kv.Server.Configuration;
 
 namespace Kv.Server.Tls;
 
@@ -18,11 +19,8 @@ internal sealed class TlsFile(string option, string path)
     {
         try
         {
-            // Before it is opened: a pipe, which has no length, keeps whoever opens it until somebody writes.
-            var target = File.ResolveLinkTarget(path, returnFinalTarget: true) as FileInfo ?? new FileInfo(path);
-            if (target.Exists && target.Length == 0)
-                throw Fail("the file is empty, or a pipe or a device", "name another one");
-            using var file = File.OpenRead(path);
+            using var file = RegularFile.Open(path);
+            if (file.Length == 0) throw Fail("the file is empty, or a device", "name another one");
             if (file.Length > BytesMax) throw Fail($"the file is longer than {BytesMax} bytes", "name another one");
             byte[] bytes = new byte[file.Length];
             int count = file.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);

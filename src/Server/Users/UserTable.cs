@@ -157,7 +157,7 @@ internal sealed class UserTable
         string text;
         try
         {
-            text = Decode(File.ReadAllBytes(path));
+            text = Decode(RegularFile.ReadAll(path));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

@@ -171,6 +171,15 @@ public sealed class SnapshotTests : IDisposable
             Assert.Contains($"Can't load {DumpFile}: it is a folder", failing.Log, StringComparison.Ordinal);
         }
 
+        Directory.Delete(DumpFile);
+        Assert.Equal(0, ChildProcess.Run(Requires.Tool("mkfifo"), [DumpFile]).ExitCode);
+        using (var failing = KvProcess.StartOn(ServerProgram.FreePort(), "--dir", _directory))
+        {
+            failing.Process.WaitForExit();
+            Assert.Equal(1, failing.Process.ExitCode);
+            Assert.Contains($"Can't load {DumpFile}: it is a pipe", failing.Log, StringComparison.Ordinal);
+        }
+
         string name = new('x', 300);
         using var other = KvProcess.StartOn(ServerProgram.FreePort(), "--dir", _directory, "--dbfilename", name);
         other.Process.WaitForExit();

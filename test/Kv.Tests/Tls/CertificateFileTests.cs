@@ -135,7 +135,7 @@ public sealed class CertificateFileTests : IDisposable
             using var client = server.Kv.Connect();
             client.Ok($"CONFIG SET tls-ca-cert-dir {server.Files.Folder}");
             foreach (string option in (string[])["tls-cert-file", "tls-key-file", "tls-ca-cert-file"])
-                Assert.Contains($"{option} '{pipe}': the file is empty, or a pipe or a device; name another one",
+                Assert.Contains($"{option} '{pipe}': it is a pipe or a terminal, not a file; give the path of a file",
                     client.Command($"CONFIG SET {option} {pipe}").ToString(), StringComparison.Ordinal);
             Assert.True(TlsServer.IsLetIn(() => server.Connect()));
         }

@@ -68,6 +68,26 @@ public sealed class UserFileTests : IDisposable
         Assert.Equal(before, ours.Ok("ACL LIST").ToString());
     }
 
+    // Whoever opens a pipe waits for a writer: the worker would, with all of its clients.
+    [Fact]
+    public void A_pipe_or_a_device_in_the_place_of_the_file_holds_up_nobody()
+    {
+        string mkfifo = Requires.Tool("mkfifo");
+        string file = Write("users.acl", "user alice on\n");
+        using var kv = KvInstance.Start("--aclfile", file);
+        using var admin = kv.Connect();
+        string before = admin.Ok("ACL LIST").ToString();
+        File.Delete(file);
+        Assert.Equal(0, ChildProcess.Run(mkfifo, [file]).ExitCode);
+        Assert.StartsWith($"-ERR Error loading ACLs, opening file '{file}': it is a pipe",
+            admin.Command("ACL LOAD").ToString(), StringComparison.Ordinal);
+        Assert.Equal(before, admin.Ok("ACL LIST").ToString());
+        File.Delete(file);
+        File.CreateSymbolicLink(file, "/dev/zero");
+        admin.Ok("ACL LOAD");       // as an empty file, not one without end
+        Assert.Equal("[\"default\"]", admin.Ok("ACL USERS").ToString());
+    }
+
     [Fact]
     public void A_server_whose_users_are_wrong_does_not_start()
     {

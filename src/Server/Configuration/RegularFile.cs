@@ -1,0 +1,51 @@
+using System.Runtime.InteropServices;
+
+namespace Kv.Server.Configuration;
+
+/// <summary>A file that an option names and that is read while clients are served: nobody may wait for it.</summary>
+internal static partial class RegularFile
+{
+    private const int CloseOnExec = 0x80000, NonBlocking = 0x800, FromHere = 1;
+
+    /// <summary>Opens a file to be read.</summary>
+    /// <remarks>Whoever opens a pipe waits until somebody writes to it, if ever.</remarks>
+    /// <exception cref="IOException">It is none, cannot be read, or is a pipe or a terminal.</exception>
+    /// <exception cref="UnauthorizedAccessException">The system does not let the server read it.</exception>
+    public static FileStream Open(string path)
+    {
+        Check(path);
+        return new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.Read, bufferSize: 0,
+            FileOptions.SequentialScan);
+    }
+
+    /// <summary>All that a file has when it is opened: of a device, which has no end, nothing.</summary>
+    /// <exception cref="IOException">As <see cref="Open"/>.</exception>
+    /// <exception cref="UnauthorizedAccessException">Likewise.</exception>
+    public static byte[] ReadAll(string path)
+    {
+        using var file = Open(path);
+        if (file.Length > Array.MaxLength) throw new IOException("it is too long");
+        byte[] bytes = new byte[file.Length];
+        int count = file.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);
+        return bytes[..count];
+    }
+
+    private static void Check(string path)
+    {
+        if (!OperatingSystem.IsLinux()) return;
+        int descriptor = open(path, CloseOnExec | NonBlocking);
+        if (descriptor < 0) return;     // why, opening it once more says
+        bool isSeekable = lseek(descriptor, 0, FromHere) >= 0;
+        _ = close(descriptor);
+        if (!isSeekable) throw new IOException("it is a pipe or a terminal, not a file");
+    }
+
+    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int open(string path, int flags);
+
+    [LibraryImport("libc")]
+    private static partial long lseek(int descriptor, long offset, int whence);
+
+    [LibraryImport("libc")]
+    private static partial int close(int descriptor);
+}

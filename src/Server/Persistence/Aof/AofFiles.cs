@@ -42,6 +42,10 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     private bool _isUnsure;
 
+    // Under the lock.
+    private int _readers;
+    private bool _collectsLater;
+
     public string PathOf(string name) => Path.Combine(Folder, name);
 
     /// <summary>Where a base is written before it has its name.</summary>
@@ -208,22 +212,49 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
         }
     }
 
-    /// <summary>Deletes files that have been replaced.</summary>
+    /// <summary>Deletes files that have been replaced, as soon as nobody reads them.</summary>
     public void Collect()
     {
         lock (_guard)
         {
-            if (_manifest.History.IsEmpty) return;
-            foreach (var file in _manifest.History) TryDelete(PathOf(file.Name));
-            try
-            {
-                PersistLatched(_manifest.WithoutHistory());
-            }
-            catch (Exception exception) when (DiskError.Is(exception))
-            {
-                log.LogWarning("The manifest {File} still names files that are gone: {Message}", ManifestPath,
-                    exception.Message);
-            }
+            _collectsLater = _readers > 0;
+            if (!_collectsLater) CollectLatched();
+        }
+    }
+
+    /// <summary>The files that there are now, which stay until <see cref="EndReading"/> even if they are
+    /// replaced.</summary>
+    public AofManifest BeginReading()
+    {
+        lock (_guard)
+        {
+            _readers++;
+            return _manifest;
+        }
+    }
+
+    public void EndReading()
+    {
+        lock (_guard)
+        {
+            if (--_readers > 0 || !_collectsLater) return;
+            _collectsLater = false;
+            CollectLatched();
+        }
+    }
+
+    private void CollectLatched()
+    {
+        if (_manifest.History.IsEmpty) return;
+        foreach (var file in _manifest.History) TryDelete(PathOf(file.Name));
+        try
+        {
+            PersistLatched(_manifest.WithoutHistory());
+        }
+        catch (Exception exception) when (DiskError.Is(exception))
+        {
+            log.LogWarning("The manifest {File} still names files that are gone: {Message}", ManifestPath,
+                exception.Message);
         }
     }
 

@@ -43,21 +43,23 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     {
         _lastLine = Stopwatch.GetTimestamp();
         server.IsReplaying = true;
+        // A rewrite that ends meanwhile (DEBUG LOADAOF) replaces them.
+        var list = files.BeginReading().Files.ToList();
         try
         {
             using var window = new ReplayWindow(server);
-            return Load(window, session);
+            return Load(window, session, list);
         }
         finally
         {
+            files.EndReading();
             server.IsReplaying = false;
         }
     }
 
-    private AofEnd? Load(ReplayWindow window, StoreSession session)
+    private AofEnd? Load(ReplayWindow window, StoreSession session, List<AofFileInfo> list)
     {
         AofEnd? end = null;
-        var list = files.Manifest.Files.ToList();
         if (server.Loading is { } progress) progress.Begin(list.Sum(file => LengthOf(files.PathOf(file.Name))));
         foreach (var file in list)
         {

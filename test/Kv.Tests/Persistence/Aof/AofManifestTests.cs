@@ -56,6 +56,35 @@ public sealed class AofManifestTests
         Assert.Empty(manifest.WithoutHistory().History);
     }
 
+    [Fact]
+    public void Files_that_are_read_stay_when_they_are_replaced_until_they_have_been_read()
+    {
+        var disk = new MemoryDisk();
+        var files = AofBed.NewFiles(disk);
+        files.AddIncrement(out var increment);
+        increment.Dispose();
+        var read = files.BeginReading();
+        files.BeginReading();
+        Replace();
+        files.EndReading();
+        Replace();
+        Assert.All(read.Files, file => Assert.True(disk.Exists(files.PathOf(file.Name)), file.Name));
+        Assert.Equal(2, files.Manifest.History.Length);
+        files.EndReading();
+        Assert.All(read.Files, file => Assert.False(disk.Exists(files.PathOf(file.Name)), file.Name));
+        Assert.Empty(files.Manifest.History);
+        Replace();
+        Assert.Single(files.Manifest.Files);
+        Assert.Equal(2, disk.Paths.Count);      // the manifest and its base
+
+        void Replace()
+        {
+            disk[files.PathOf("written")] = [];
+            files.SetBase(files.PathOf("written"), AofFiles.RdbEnding, next: null, isTemporary: false);
+            files.Collect();
+        }
+    }
+
     private static AofManifest Some() => AofManifest.Empty
         .WithBase(new AofFileInfo("a.1.base.rdb", 1, AofFileType.Base), 0)
         .WithIncrement(new AofFileInfo("a b.1.incr.aof", 1, AofFileType.Increment))

@@ -338,8 +338,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         if (!isAlways)
         {
-            if (_options.AppendFsync != AppendFsync.No) KeepLatched(data);
-            else if (_tail.Bytes == 0) (_tailFrom, _tailDatabase) = (_position, _database);
+            if (_options.AppendFsync != AppendFsync.No || _isSyncing) KeepLatched(data);
+            else LeaveLatched();
             return;
         }
 
@@ -357,6 +357,14 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     /// <summary>Keeps commands for the case that they do not get to the disk.</summary>
     private void KeepLatched(ReadOnlySpan<byte> data) => _tail.Append(data);
+
+    /// <summary>Leaves all that was written to the system (<c>no</c>): were only a part of it kept, what came after
+    /// that part would be cut off with the old file. While a sync is under way the tail is what that counts in.</summary>
+    private void LeaveLatched()
+    {
+        _tail.Drop(_tail.Bytes);
+        (_tailFrom, _tailDatabase) = (_position, _database);
+    }
 
     /// <summary>Waits for everything, with the guard held.</summary>
     private void SyncNowLatched(bool keeps = true)

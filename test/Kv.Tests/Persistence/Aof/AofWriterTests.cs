@@ -261,6 +261,62 @@ public sealed class AofWriterTests : IDisposable
             disk.Paths.Where(path => path.EndsWith(".incr.aof", StringComparison.Ordinal)).Order());
     }
 
+    // What is kept for the case that it does not get to the disk, and what is left to the system, are one order.
+    [Fact]
+    public void A_full_disk_costs_nothing_that_was_written_since_the_policy_was_changed()
+    {
+        var disk = new MemoryDisk();
+        using var bed = new AofBed(disk);
+        var writer = bed.Open();
+        long ticket = 0;
+        Put("a", AppendFsync.EverySec);
+        Put("b", AppendFsync.No);
+        Put("c", AppendFsync.No);
+        disk.SetSpace(70);
+        Put("d", AppendFsync.No);
+        Assert.NotNull(writer.Error);
+        disk.SetSpace(long.MaxValue);
+        Eventually.Holds(() => writer.Error == null, () => writer.Error!);
+        Assert.Equal(["a", "b", "c", "d"], AofBed.Load(_kv, disk.Kill(), out _).Keys.Order());
+
+        void Put(string key, AppendFsync policy)
+        {
+            bed.Options.AppendFsync = policy;
+            writer.Write(AofBed.Resp($"SET {key} 1"), 0, ++ticket);
+            writer.Flush();
+        }
+    }
+
+    [Fact]
+    public void Whatever_fails_once_while_the_policy_changes_it_goes_on_with_nothing_missing()
+    {
+        const int writes = 16;
+        var random = Seed.NewRandom();
+        int rounds = TimeBudget.Count(30);
+        for (int round = 0; round < rounds; round++)
+        {
+            var disk = new MemoryDisk();
+            using var bed = new AofBed(disk, (AppendFsync)random.Next(3)) { SyncMs = 10 };
+            var writer = bed.Open();
+            disk.FailAt(random.Next(1, 3 * writes));
+            for (int i = 1; i <= writes; i++)
+            {
+                if (random.Next(3) == 0) bed.Options.AppendFsync = (AppendFsync)random.Next(3);
+                writer.Write(AofBed.Resp($"APPEND s {i},"), 0, i);
+                writer.Flush();
+                if (random.Next(8) == 0) writer.TrySwitch(out _);
+                Assert.StartsWith(Found(disk), List(i), StringComparison.Ordinal);
+            }
+
+            disk.FailAt(int.MaxValue);
+            Eventually.Holds(() => writer.Error == null && Found(disk) == List(writes),
+                () => $"it goes on with {Found(disk)}; {writer.Error}");
+        }
+
+        string Found(MemoryDisk disk) => AofBed.Load(_kv, disk.Kill(), out _).GetValueOrDefault("s", "");
+        static string List(int last) => string.Concat(Enumerable.Range(1, last).Select(i => $"{i},"));
+    }
+
     private void Check(MemoryDisk left, long durable, long written)
     {
         var found = AofBed.Load(_kv, left, out _);

@@ -34,8 +34,8 @@ internal static class InheritedSockets
 
     private static IOException Wrong(string why) =>
         new($"LISTEN_FDS is '{Environment.GetEnvironmentVariable("LISTEN_FDS")}', {why}: it has to be the number of "
-            + $"sockets that are handed over, from descriptor {FirstDescriptor} on. Unset it and LISTEN_PID to have the "
-            + "server open its own");
+            + $"sockets that are handed over, from descriptor {FirstDescriptor} on. Unset it and LISTEN_PID to have "
+            + "the server open its own");
 
     private static int? Number(string variable) => int.TryParse(Environment.GetEnvironmentVariable(variable),
         NumberStyles.None, CultureInfo.InvariantCulture, out int number) ? number : null;

@@ -93,7 +93,8 @@ public sealed partial class ContainerTests : IDisposable
         var run = ChildProcess.Run("/usr/bin/env",
         [
             "-C", In("/src"), $"TARGETARCH={architecture}", "MSBUILDDISABLENODEREUSE=1", "UseSharedCompilation=false",
-            "RunAnalyzers=false", "PublishReadyToRun=false",        // half of the time, and nothing that is looked at here
+            "RunAnalyzers=false",
+            "PublishReadyToRun=false",      // half of the time, and nothing that is looked at here
             "sh", "-ec", ours,
         ], timeoutMs: BuildMs);
         Assert.True(run.ExitCode == 0, $"{ours}\n{run.Output}{run.Errors}");

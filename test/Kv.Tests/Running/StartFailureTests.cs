@@ -39,7 +39,8 @@ public sealed class StartFailureTests : IDisposable
     [Fact]
     public void On_standard_output_it_is_not_repeated()
     {
-        var run = ChildProcess.Run(KvProcess.Program, ["--port", "0", "--save", "", "--rename-command", "NOTHING", "x"]);
+        var run = ChildProcess.Run(KvProcess.Program,
+            ["--port", "0", "--save", "", "--rename-command", "NOTHING", "x"]);
         Assert.Equal(1, run.ExitCode);
         Assert.Contains(Reason, run.Errors, StringComparison.Ordinal);
         Assert.DoesNotContain(Reason, run.Output, StringComparison.Ordinal);

@@ -17,7 +17,8 @@ public sealed class KeyPatternIndexTests
         int allowed = 0, refused = 0;
         for (int round = TimeBudget.Count(3_000); round > 0; round--)
         {
-            KeyPattern[] patterns = [.. Enumerable.Range(0, random.Next(1, 12)).Select(_ => Text(random, "ab:**?[\\", 6))
+            KeyPattern[] patterns = [.. Enumerable.Range(0, random.Next(1, 12))
+                .Select(_ => Text(random, "ab:**?[\\", 6))
                 .Distinct().Select(text => new KeyPattern(Encoding.Latin1.GetBytes(text),
                     (KeyRights)random.Next(1, 4)))];
             var index = new KeyPatternIndex(patterns);

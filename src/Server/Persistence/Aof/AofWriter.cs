@@ -154,6 +154,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         lock (_guard)
         {
+            WaitForSyncLatched();       // it drops from the tail what it has synced
             _isLost = true;
             _tail.Drop(_tail.Bytes);
             _groupLength = AofGroup.LineBytes;
@@ -359,7 +360,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void KeepLatched(ReadOnlySpan<byte> data) => _tail.Append(data);
 
     /// <summary>Leaves all that was written to the system (<c>no</c>): were only a part of it kept, what came after
-    /// that part would be cut off with the old file. While a sync is under way the tail is what that counts in.</summary>
+    /// that part would be cut off with the old file. Not while a sync is under way: that will drop its
+    /// part.</summary>
     private void LeaveLatched()
     {
         _tail.Drop(_tail.Bytes);

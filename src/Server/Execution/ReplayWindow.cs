@@ -15,7 +15,7 @@ namespace Kv.Server.Execution;
 internal sealed unsafe class ReplayWindow : IWindowOwner, ISessionOwner, IDisposable
 {
     /// <summary>The clock while no key expires: after 1970, before the time of any key.</summary>
-    private const long EarlyMs = 1;
+    public const long EarlyMs = 1;
 
     private readonly StoreSession _store;
     private readonly WorkerCounters _counters;

@@ -106,10 +106,22 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         using var rdb = new RdbFileReader(server.Store, stream, server.Options.RdbChecksum);
         var load = new SnapshotLoad(server, session, () => (double)rdb.Position / stream.Length);
         server.Loading?.BeginFile(() => rdb.Position);
-        rdb.Read(load);
+        // What had a time when the base was written may have been made to live longer since, by the increments.
+        session.FrozenClockMs = ReplayWindow.EarlyMs;
+        session.Tick();
+        try
+        {
+            rdb.Read(load);
+        }
+        finally
+        {
+            session.FrozenClockMs = 0;
+            session.Tick();
+        }
+
         server.Snapshots.TakeLibraries(load.Libraries);
         Keys += load.Loaded;
-        server.Data.LogInformation("{Keys} keys of {File}; {Expired} had expired", load.Loaded, path, load.Expired);
+        server.Data.LogInformation("{Keys} keys of {File}", load.Loaded, path);
         long end = rdb.Position;
         Volatile.Write(ref _position, end);
         server.Loading?.BeginFile(() => Volatile.Read(ref _position));

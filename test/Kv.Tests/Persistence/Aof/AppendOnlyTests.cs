@@ -268,15 +268,32 @@ public sealed class AppendOnlyTests : IDisposable
         Assert.Equal(bytes, File.ReadAllBytes(file));
     }
 
-    [Fact]
-    public void What_replays_lives_by_the_times_of_the_file_not_by_those_of_the_replay()
+    [Theory]
+    [InlineData("none")]
+    [InlineData("yes")]
+    [InlineData("no")]
+    public void What_replays_lives_by_the_times_of_the_file_not_by_those_of_the_replay(string basePreamble)
     {
-        using (var kv = Start())
+        DateTime past;
+        using (var kv = Start("--aof-use-rdb-preamble", basePreamble == "no" ? "no" : "yes"))
         using (var client = kv.Connect())
         {
-            client.Ok("SET gone v PX 200");
-            client.Ok("SET longer v PX 200");
-            client.Ok("PERSIST longer");
+            client.Ok("SET gone v PX 3000");
+            client.Ok("SET kept v PX 3000");
+            foreach (string key in (string[])["longer", "put", "moved", "copied", "later"])
+                client.Ok($"SET {key} v PX 3000");
+            client.Ok("HSET fields a 1 b 2");
+            client.Ok("HPEXPIRE fields 3000 FIELDS 1 a");
+            past = DateTime.UtcNow.AddSeconds(3);
+            if (basePreamble != "none") Rewrite(kv, client);
+            client.Ok("SET kept w KEEPTTL");
+            client.Ok("GETEX put EX 1000");
+            client.Ok("RENAME moved there");
+            client.Ok("PERSIST there");
+            client.Ok("COPY copied copy");
+            client.Ok("PERSIST copy");
+            client.Ok("HPERSIST fields FIELDS 1 a");
+            Assert.Equal(1, client.Ok("PERSIST longer").Integer);
             client.Ok("APPEND longer w");
             client.Ok("HSET h a 1 b 2");
             client.Ok("HPEXPIRE h 100000 FIELDS 1 a");
@@ -286,11 +303,13 @@ public sealed class AppendOnlyTests : IDisposable
             kv.WaitForExit();
         }
 
-        Thread.Sleep(300);
+        Eventually.Holds(() => DateTime.UtcNow > past, () => "time stands still");
         using var next = Start();
         using var again = next.Connect();
         Assert.Equal("vw", again.Ok("GET longer").String);
-        Assert.Equal(0, again.Ok("EXISTS gone").Integer);
+        Assert.Equal("vvv", string.Concat(again.Ok("MGET put there copy").Items!.Select(item => item.String)));
+        Assert.Equal("1", again.Ok("HGET fields a").String);
+        Assert.Equal(0, again.Ok("EXISTS gone kept copied moved").Integer);
         Assert.InRange(again.Ok("TTL later").Integer, 900, 1000);
         Assert.InRange(again.Ok("HTTL h FIELDS 1 a").Items![0].Integer, 90, 100);
         Assert.InRange(again.Ok("OBJECT IDLETIME later").Integer, 0, 100);

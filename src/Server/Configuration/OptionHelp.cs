@@ -7,7 +7,7 @@ namespace Kv.Server.Configuration;
 internal static class OptionHelp
 {
     public static string Version =>
-        $"kv-server {ServerVersion.KvVersion} (redis {ServerVersion.RedisVersion}, .NET {Environment.Version})";
+        $"kv-server {ServerVersion.KvVersion} (redis {ServerVersion.RedisVersion}, .NET {Environment.Version})\n";
 
     /// <summary>Usage, the options that have an effect with their defaults, and where else options come from.</summary>
     public static string Text()
@@ -46,6 +46,7 @@ internal static class OptionHelp
             {others} more options of redis.conf are known: those without effect here are named in the log, those that would
             promise something that does not exist stop the start. CONFIG GET * lists all.
             Environment: KV_PORT=6380, KV_PASSWORD=..., KV_PASSWORD_FILE=/run/secrets/...: any option with _ for -.
+
             """.ReplaceLineEndings("\n"));
         return text.ToString();
     }

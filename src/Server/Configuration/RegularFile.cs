@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Runtime.InteropServices;
 
 namespace Kv.Server.Configuration;
@@ -19,12 +20,13 @@ internal static partial class RegularFile
     }
 
     /// <summary>All that a file has when it is opened: of a device, which has no end, nothing.</summary>
-    /// <exception cref="IOException">As <see cref="Open"/>.</exception>
+    /// <exception cref="IOException">As <see cref="Open"/>, or it is longer than allowed.</exception>
     /// <exception cref="UnauthorizedAccessException">Likewise.</exception>
-    public static byte[] ReadAll(string path)
+    public static byte[] ReadAll(string path, int bytesMax)
     {
         using var file = Open(path);
-        if (file.Length > Array.MaxLength) throw new IOException("it is too long");
+        if (file.Length > bytesMax)
+            throw new IOException(string.Create(CultureInfo.InvariantCulture, $"it is longer than {bytesMax} bytes"));
         byte[] bytes = new byte[file.Length];
         int count = file.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);
         return bytes[..count];

@@ -54,6 +54,9 @@ internal sealed class TlsFile(string option, string path)
         {
             int before = certificates.Count;
             certificates.ImportFromPem(text);
+            // .NET passes over what has no end, as the last one has none of a file that somebody is still writing.
+            if (text.AsSpan().Count("-----BEGIN CERTIFICATE-----") > certificates.Count - before)
+                throw Fail("a certificate in it is cut short", "wait until the file is complete, or make it anew");
             if (certificates.Count > before) return text;
         }
         catch (CryptographicException exception)

@@ -199,6 +199,7 @@ internal sealed class UserBuilder
     }
 
     /// <summary>The words between spaces.</summary>
-    public static string[] Words(string text) =>
-        text.Split([' ', '\t', '\n', '\v', '\f', '\r'], StringSplitOptions.RemoveEmptyEntries);
+    /// <param name="countMax">The last of so many has all the rest.</param>
+    public static string[] Words(string text, int countMax = int.MaxValue) =>
+        text.Split([' ', '\t', '\n', '\v', '\f', '\r'], countMax, StringSplitOptions.RemoveEmptyEntries);
 }

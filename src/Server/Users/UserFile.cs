@@ -7,6 +7,16 @@ namespace Kv.Server.Users;
 /// <summary>Reads a file of users: a line each, "user name rule...".</summary>
 internal static class UserFile
 {
+    /// <summary>The longest file: it is read while the clients of a worker wait.</summary>
+    public const int BytesMax = 32 << 20;
+
+    /// <summary>Words of a line, among them rules that later ones undo: ten times the rules that a user may
+    /// have.</summary>
+    private const int WordsMax = 10 * UserBuilder.RulesMax;
+
+    /// <summary>What is said of mistakes: whoever has more of them has chosen the wrong file.</summary>
+    private const int ErrorBytesMax = 64 << 10;
+
     /// <summary>Reads all lines.</summary>
     /// <param name="path">For the errors.</param>
     /// <param name="text">The file, a char for each byte.</param>
@@ -17,11 +27,17 @@ internal static class UserFile
         users = new(StringComparer.Ordinal);
         var wrong = new StringBuilder();
         int number = 0;
-        foreach (string line in text.Split('\n'))
+        foreach (Range line in text.AsSpan().Split('\n'))
         {
             number++;
-            string[] words = UserBuilder.Words(line);
+            string[] words = UserBuilder.Words(text[line], WordsMax + 1);
             if (words.Length == 0) continue;
+            if (wrong.Length > ErrorBytesMax)
+            {
+                wrong.Append(CultureInfo.InvariantCulture, $"Lines from {number} on were not read. ");
+                break;
+            }
+
             string where = string.Create(CultureInfo.InvariantCulture, $"{path}:{number}");
             if (words[0] != "user" || words.Length < 2)
                 wrong.Append(where).Append(" should start with user keyword followed by the username. ");
@@ -44,6 +60,12 @@ internal static class UserFile
         StringBuilder wrong)
     {
         var builder = new UserBuilder(commands, hasAllChannels);
+        if (words.Length + 2 > WordsMax)
+        {
+            wrong.Append(where).Append(": ").Append(RuleError.TooMany).Append(". ");
+            return builder.Build();
+        }
+
         bool isWrong = false;
         if (UserBuilder.Join(words, out _) is not { } rules)
         {
@@ -60,6 +82,7 @@ internal static class UserFile
                     .Append("': ").Append(reason).Append(". ");
             else if (!isWrong) wrong.Append(where).Append(": ").Append(reason).Append(". ");
             isWrong |= reason != RuleError.Unknown;
+            if (reason == RuleError.TooMany || wrong.Length > ErrorBytesMax) break;
         }
 
         return builder.Build();

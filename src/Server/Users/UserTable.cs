@@ -157,7 +157,7 @@ internal sealed class UserTable
         string text;
         try
         {
-            text = Decode(RegularFile.ReadAll(path));
+            text = Decode(RegularFile.ReadAll(path, UserFile.BytesMax));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -195,6 +195,9 @@ internal sealed class UserTable
     {
         var text = new StringBuilder();
         foreach (var user in All) text.Append(Line(user)).Append('\n');
+        if (text.Length > UserFile.BytesMax)
+            return string.Create(CultureInfo.InvariantCulture,
+                $"the file would be longer than {UserFile.BytesMax} bytes, and nobody could load it");
         try
         {
             ConfigRewrite.Replace(_server.Options.AclFile, Encoding.Latin1.GetBytes(text.ToString()));

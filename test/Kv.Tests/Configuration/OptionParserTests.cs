@@ -231,8 +231,9 @@ public sealed class OptionParserTests : IDisposable
     [Theory]
     [InlineData("--version")]
     [InlineData("-v")]
-    public void Version_names_both_versions(string arg) => Assert.StartsWith(
-        $"kv-server {ServerVersion.KvVersion} (redis 7.4.0, .NET ", OptionParser.Parse([arg]).Output);
+    public void Version_is_a_line_that_names_both_versions(string arg) => Assert.Equal(
+        $"kv-server {ServerVersion.KvVersion} (redis 7.4.0, .NET {Environment.Version})\n",
+        OptionParser.Parse([arg]).Output);
 
     [Theory]
     [InlineData("--help")]
@@ -240,6 +241,7 @@ public sealed class OptionParserTests : IDisposable
     public void Help_names_every_option_that_has_an_effect_with_its_default(string arg)
     {
         string help = OptionParser.Parse([arg]).Output!;
+        Assert.EndsWith(".\n", help, StringComparison.Ordinal);
         Assert.All(OptionTable.Rows.Where(o => o.Class == OptionClass.Honoured),
             o => Assert.Contains($"\n  --{o.Name}", help));
         Assert.Contains(

@@ -72,6 +72,43 @@ public sealed class ReloadTests
         Assert.Equal("0", client.Info("kv_tls_failed_reloads"));
     }
 
+    // As of a file that is being written. .NET passes over a certificate without an end: the half of a bundle would be
+    // taken for a bundle, and clients of the other half be refused.
+    [Fact]
+    public void Half_of_a_file_is_none()
+    {
+        using var server = new TlsServer();
+        var files = server.Files;
+        using var other = new TestAuthority("Another");
+        string bundle = other.Certificate.ExportCertificatePem() + "\n"
+            + files.Authority.Certificate.ExportCertificatePem();
+        string before = CertificateFileTests.ThumbprintSeen(server);
+        files.Write("ca.crt", bundle[..^100]);
+        server.AwaitInfo("kv_tls_failed_reloads", "1");
+        Assert.Contains($"tls-ca-cert-file '{files["ca.crt"]}': a certificate in it is cut short",
+            server.Kv.Server.ReloadCertificates(), StringComparison.Ordinal);
+        Assert.True(TlsServer.IsLetIn(() => server.Connect()));
+        files.Write("ca.crt", bundle);
+        using var foreign = other.Issue("client");
+        Eventually.Holds(() => TlsServer.IsLetIn(() => server.Connect(foreign)), () => "the whole bundle is not read");
+        using var renewed = files.Authority.Issue("server");
+        string own = renewed.ExportCertificatePem(), chain = own + "\n" + files.Authority.Certificate.ExportCertificatePem();
+        files.Put("server", renewed);
+        // Every length but some, since each is a reload.
+        for (int length = 0; length < chain.Length; length += 97)
+        {
+            files.Write("server.crt", chain[..length]);
+            // Where the next one has not begun there is one, and whole.
+            bool isWhole = length >= own.Length && length < own.Length + "\n-----BEGIN CERTIFICATE-----".Length;
+            Assert.Equal(isWhole, server.Kv.Server.ReloadCertificates() == null);
+        }
+
+        files.Write("server.crt", chain);
+        Assert.Null(server.Kv.Server.ReloadCertificates());
+        Assert.NotEqual(before, CertificateFileTests.ThumbprintSeen(server));
+        Assert.Equal(renewed.Thumbprint, CertificateFileTests.ThumbprintSeen(server));
+    }
+
     [Fact]
     public async Task No_request_is_lost_while_certificates_are_replaced()
     {

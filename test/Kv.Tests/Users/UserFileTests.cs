@@ -88,6 +88,55 @@ public sealed class UserFileTests : IDisposable
         Assert.Equal("[\"default\"]", admin.Ok("ACL USERS").ToString());
     }
 
+    // A line of 100 MB kept a worker for half a minute, and 10 M passwords in one for hours.
+    [Fact]
+    public void A_file_that_is_none_of_users_is_given_up_early()
+    {
+        string file = Write("users.acl", "user alice on\n");
+        using var kv = KvInstance.Start("--aclfile", file);
+        using var admin = kv.Connect();
+        string before = admin.Ok("ACL LIST").ToString();
+        Write("users.acl", string.Concat(Enumerable.Repeat("foo\n", 1_000_000)));
+        string error = Refused();
+        Assert.InRange(error.Length, 64 << 10, 65 << 10);
+        Assert.Matches("Lines from [0-9]{3,4} on were not read\\. WARNING: ACL errors", error);
+        Write("users.acl", "user bob " + string.Concat(Enumerable.Repeat("+nosuch ", 1_000_000)));
+        Assert.Contains("users.acl:1: A user has at most 10000 rules and passwords. ", Refused(),
+            StringComparison.Ordinal);
+        Write("users.acl", "user bob " + string.Concat(Enumerable.Repeat("+nosuch ", 90_000)));
+        Assert.InRange(Refused().Length, 64 << 10, 65 << 10);
+        Write("users.acl", "user bob " + string.Concat(Enumerable.Range(0, 50_000).Select(i => $">{i} ")));
+        Assert.Equal(1, Refused().Split("at most 10000 rules").Length - 1);
+        using (var longest = File.OpenWrite(file)) longest.SetLength((32 << 20) + 1);
+        Assert.EndsWith("it is longer than 33554432 bytes", Refused(), StringComparison.Ordinal);
+
+        string Refused()
+        {
+            string reply = admin.Command("ACL LOAD").ToString();
+            Assert.StartsWith("-ERR ", reply, StringComparison.Ordinal);
+            Assert.Equal(before, admin.Ok("ACL LIST").ToString());
+            return reply;
+        }
+    }
+
+    [Fact]
+    public void SAVE_writes_no_file_that_LOAD_would_refuse()
+    {
+        string file = Write("users.acl", "user alice on\n");
+        using var kv = KvInstance.Start("--aclfile", file);
+        using var admin = kv.Connect();
+        string padding = new('x', 1000);
+        byte[][] patterns = [.. Enumerable.Range(0, 1000).Select(i => RespText.Bytes($"~{i}{padding}"))];
+        for (int i = 0; i < 34; i++)
+            admin.Command([.. new[] { "ACL", "SETUSER", $"u{i}" }.Select(RespText.Bytes), .. patterns]);
+        Assert.Equal("-ERR There was an error trying to save the ACLs. Please check the server logs for more information",
+            admin.Command("ACL SAVE").ToString());
+        Assert.Equal("user alice on\n", File.ReadAllText(file));
+        admin.Ok("ACL DELUSER u0 u1");
+        admin.Ok("ACL SAVE");
+        admin.Ok("ACL LOAD");
+    }
+
     [Fact]
     public void A_server_whose_users_are_wrong_does_not_start()
     {

@@ -19,6 +19,7 @@ internal sealed class UserBuilder
     private readonly CommandTable _table;
     private readonly bool _hasAllChannels;
     private readonly List<byte[]> _hashes = [];
+    private readonly HashSet<string> _hashesHeld = new(StringComparer.Ordinal);     // those, a char for each byte
     private readonly List<Selector> _others = [];
     private SelectorBuilder _own;
     private bool _isOn, _needsNoPassword;
@@ -39,9 +40,9 @@ internal sealed class UserBuilder
         : this(table, hasAllChannels)
     {
         _isOn = rules.IsOn;
-        _needsNoPassword = rules.NeedsNoPassword;
         _payloadText = rules.PayloadText;
-        _hashes.AddRange(rules.PasswordHashes);
+        foreach (byte[] hash in rules.PasswordHashes) AddHash(hash);
+        _needsNoPassword = rules.NeedsNoPassword;
         _own = new SelectorBuilder(table, rules.Selectors[0]);
         _others.AddRange(rules.Selectors.Skip(1));
         _othersSize = _others.Sum(static other => other.Size);
@@ -114,8 +115,8 @@ internal sealed class UserBuilder
                 _isOn = false;
                 return null;
             case "nopass":
+                ResetPasswords();
                 _needsNoPassword = true;
-                _hashes.Clear();
                 return null;
             case "skip-sanitize-payload" or "sanitize-payload":
                 _payloadText = rule.ToLowerInvariant();
@@ -146,6 +147,7 @@ internal sealed class UserBuilder
     {
         _needsNoPassword = false;
         _hashes.Clear();
+        _hashesHeld.Clear();
     }
 
     private void Reset()
@@ -166,12 +168,16 @@ internal sealed class UserBuilder
     private string? AddHash(byte[] hash)
     {
         _needsNoPassword = false;
-        if (!_hashes.Exists(each => each.AsSpan().SequenceEqual(hash))) _hashes.Add(hash);
+        if (_hashesHeld.Add(Encoding.Latin1.GetString(hash))) _hashes.Add(hash);
         return null;
     }
 
-    private string? RemoveHash(byte[] hash) =>
-        _hashes.RemoveAll(each => each.AsSpan().SequenceEqual(hash)) > 0 ? null : RuleError.NoSuchPassword;
+    private string? RemoveHash(byte[] hash)
+    {
+        if (!_hashesHeld.Remove(Encoding.Latin1.GetString(hash))) return RuleError.NoSuchPassword;
+        _hashes.RemoveAll(each => each.AsSpan().SequenceEqual(hash));
+        return null;
+    }
 
     private static bool TryReadHash(string rule, out byte[] hash)
     {

@@ -8,7 +8,7 @@ namespace Kv.Server.Users;
 internal static class UserFile
 {
     /// <summary>The longest file: it is read while the clients of a worker wait.</summary>
-    public const int BytesMax = 32 << 20;
+    public const int BytesMax = 16 << 20;
 
     /// <summary>Words of a line, among them rules that later ones undo: ten times the rules that a user may
     /// have.</summary>
@@ -43,7 +43,7 @@ internal static class UserFile
                 wrong.Append(where).Append(" should start with user keyword followed by the username. ");
             else if (!UserTable.IsName(words[1]) || words[1].Length > UserTable.NameBytesMax)
                 wrong.Append('\'').Append(where).Append(CultureInfo.InvariantCulture,
-                    $": username '{words[1]}' contains invalid characters. ");
+                    $": username '{Cut(words[1])}' contains invalid characters. ");
             else if (users.ContainsKey(words[1]))
                 wrong.Append(CultureInfo.InvariantCulture,
                     $"WARNING: Duplicate user '{words[1]}' found on line {number}. ");
@@ -53,6 +53,9 @@ internal static class UserFile
         errors = wrong.ToString();
         return errors.Length == 0;
     }
+
+    private static string Cut(string word) =>
+        word.Length <= UserTable.NameBytesMax ? word : word[..UserTable.NameBytesMax] + "...";
 
     /// <param name="where">The line, for the errors.</param>
     /// <param name="wrong">Gets the errors: the rules that are returned are then not all that there are.</param>
@@ -78,7 +81,7 @@ internal static class UserFile
             if (builder.TryApply([rule], out _, out string? reason)) continue;
             // As in Redis: all commands and categories that there are not, and of other mistakes the first.
             if (reason == RuleError.Unknown)
-                wrong.Append(where).Append(": Error in applying operation '").Append(UserBuilder.Shown(rule))
+                wrong.Append(where).Append(": Error in applying operation '").Append(Cut(UserBuilder.Shown(rule)))
                     .Append("': ").Append(reason).Append(". ");
             else if (!isWrong) wrong.Append(where).Append(": ").Append(reason).Append(". ");
             isWrong |= reason != RuleError.Unknown;

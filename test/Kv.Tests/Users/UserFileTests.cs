@@ -107,8 +107,14 @@ public sealed class UserFileTests : IDisposable
         Assert.InRange(Refused().Length, 64 << 10, 65 << 10);
         Write("users.acl", "user bob " + string.Concat(Enumerable.Range(0, 50_000).Select(i => $">{i} ")));
         Assert.Equal(1, Refused().Split("at most 10000 rules").Length - 1);
-        using (var longest = File.OpenWrite(file)) longest.SetLength((32 << 20) + 1);
-        Assert.EndsWith("it is longer than 33554432 bytes", Refused(), StringComparison.Ordinal);
+        foreach (string line in (string[])[$"user {new string('n', 100_000)}", $"user bob +{new string('n', 100_000)}"])
+        {
+            Write("users.acl", line);
+            Assert.InRange(Refused().Length, 1024, 1400);
+        }
+
+        using (var longest = File.OpenWrite(file)) longest.SetLength((16 << 20) + 1);
+        Assert.EndsWith("it is longer than 16777216 bytes", Refused(), StringComparison.Ordinal);
 
         string Refused()
         {
@@ -127,7 +133,7 @@ public sealed class UserFileTests : IDisposable
         using var admin = kv.Connect();
         string padding = new('x', 1000);
         byte[][] patterns = [.. Enumerable.Range(0, 1000).Select(i => RespText.Bytes($"~{i}{padding}"))];
-        for (int i = 0; i < 34; i++)
+        for (int i = 0; i < 17; i++)
             admin.Command([.. new[] { "ACL", "SETUSER", $"u{i}" }.Select(RespText.Bytes), .. patterns]);
         Assert.Equal("-ERR There was an error trying to save the ACLs. Please check the server logs for more information",
             admin.Command("ACL SAVE").ToString());

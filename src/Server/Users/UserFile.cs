@@ -8,7 +8,7 @@ namespace Kv.Server.Users;
 internal static class UserFile
 {
     /// <summary>The longest file: it is read while the clients of a worker wait.</summary>
-    public const int BytesMax = 16 << 20;
+    public const int BytesMax = 64 << 20;
 
     /// <summary>Words of a line, among them rules that later ones undo: ten times the rules that a user may
     /// have.</summary>

@@ -92,7 +92,8 @@ public sealed class ReloadTests
         using var foreign = other.Issue("client");
         Eventually.Holds(() => TlsServer.IsLetIn(() => server.Connect(foreign)), () => "the whole bundle is not read");
         using var renewed = files.Authority.Issue("server");
-        string own = renewed.ExportCertificatePem(), chain = own + "\n" + files.Authority.Certificate.ExportCertificatePem();
+        string own = renewed.ExportCertificatePem();
+        string chain = own + "\n" + files.Authority.Certificate.ExportCertificatePem();
         files.Put("server", renewed);
         // Every length but some, since each is a reload.
         for (int length = 0; length < chain.Length; length += 97)

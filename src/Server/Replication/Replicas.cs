@@ -175,12 +175,12 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
     /// <summary>Goes on where a replica that comes back has stopped.</summary>
     /// <param name="from">The offset of the first byte that it has not got.</param>
-    /// <returns>False: that is not kept any more, or is of another stream.</returns>
+    /// <returns>False: that is not kept any more, is too much to be sent, or is of another stream.</returns>
     public bool TryGoOn(Session session, ReadOnlySpan<byte> id, long from)
     {
         lock (_guard)
         {
-            if (!_isAttached || from < _first || from > _offset
+            if (!_isAttached || from < _first || from > _offset || IsTooFarLatched(from)
                 || !id.SequenceEqual(System.Text.Encoding.ASCII.GetBytes(server.RunId)))
             {
                 _refusedPartialSyncs++;
@@ -196,6 +196,11 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             return true;
         }
     }
+
+    /// <summary>Whether the rest is more than a replica may leave unread: it would be closed at once, come back to the
+    /// same place, and so on for as long as the last piece is that large.</summary>
+    private bool IsTooFarLatched(long from) =>
+        server.Options.ClientOutputBufferLimit.Replica.HardBytes is > 0 and var hard && _offset - from >= hard;
 
     /// <summary>A replica has its snapshot: it gets the stream from there on.</summary>
     public void GoOnline(Replica replica)

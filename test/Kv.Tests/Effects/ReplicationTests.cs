@@ -47,6 +47,24 @@ public class ReplicationTests
     }
 
     [Fact]
+    public void A_replica_that_was_closed_for_one_large_command_gets_a_snapshot()
+    {
+        using var kv = KvInstance.Start("--enable-debug-command", "yes", "--client-output-buffer-limit",
+            "replica 1mb 0 0");
+        using var client = kv.Connect();
+        using var replica = Follower(kv);
+        client.Ok("SET a 1");
+        FeedState.AssertFollows(kv, replica, "");
+        client.Ok($"SET large {new string('x', 20_000_000)}");
+        client.Ok("SET b 1");
+        Eventually.Holds(() => client.Info("sync_full") == "2", () => "it gets no snapshot");
+        using var theirs = replica.Connect();
+        Eventually.Holds(() => theirs.Command("EXISTS b") is { IsError: false, Integer: 1 }, () => replica.Log);
+        FeedState.AssertFollows(kv, replica, "");
+        Assert.Equal("2", client.Info("sync_full"));
+    }
+
+    [Fact]
     public void Wait_counts_the_replicas_that_have_what_was_written()
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes");

@@ -49,16 +49,9 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHea
         replica.ReadTickMs = context.Server.TickMs;
         bool isLast = _at == _length;
         context.Reply.WriteRaw(_piece.AsSpan(0, length), isLast ? 1 : 0);
-        context.Session.OutputPauseBytesMost = isLast ? long.MaxValue : UnreadMost(context.Server);
+        context.Session.OutputPauseBytesMost = isLast ? long.MaxValue : UnreadBytesMax;
         if (isLast) replicas.GoOnline(replica);
         return isLast;
-    }
-
-    /// <summary>How much it may leave unread before it gets more: less than it would be closed for.</summary>
-    private static long UnreadMost(KvServer server)
-    {
-        long hard = server.Options.ClientOutputBufferLimit.Replica.HardBytes;
-        return hard > 0 ? Math.Min(UnreadBytesMax, hard / 2) : UnreadBytesMax;
     }
 
     /// <summary>Whether the snapshot is whole and kv-feed has come to its place, or there is none; else the session

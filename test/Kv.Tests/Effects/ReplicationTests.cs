@@ -50,7 +50,7 @@ public class ReplicationTests
     public void A_replica_that_was_closed_for_one_large_command_gets_a_snapshot()
     {
         using var kv = KvInstance.Start("--enable-debug-command", "yes", "--client-output-buffer-limit",
-            "replica 1mb 0 0");
+            "replica 4mb 0 0");
         using var client = kv.Connect();
         using var replica = Follower(kv);
         client.Ok("SET a 1");

@@ -11,9 +11,9 @@ internal static class ConfigFile
     /// <summary>No file anyone writes is longer; a limit so that a wrong path, say a disk, ends in an error.</summary>
     private const int BytesMax = 16 << 20;
 
-    /// <summary>Files are not opened any more after so many mistakes: one that includes itself twice makes thousands.
-    /// </summary>
-    private const int ProblemsMax = 100;
+    /// <summary>Nothing is read any more after so many mistakes: a file that includes itself twice makes thousands, one
+    /// that is none of options millions.</summary>
+    internal const int ProblemsMax = 100;
 
     /// <summary>Includes within includes; more is a circle.</summary>
     private const int DepthMax = 16;
@@ -74,6 +74,7 @@ internal static class ConfigFile
             string line = part.Trim().ToString();
             string origin = string.Create(CultureInfo.InvariantCulture, $"{name}:{++number}");
             if (line.Length == 0 || line[0] == '#') continue;
+            if (problems.Count >= ProblemsMax) return;
             ReadLine(origin, line, lines, problems, depth);
         }
     }

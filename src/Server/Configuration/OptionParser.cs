@@ -61,6 +61,8 @@ public static class OptionParser
         var last = new Dictionary<Option, ConfigLine>();
         foreach (var line in lines)
         {
+            // Of a file that is none of options each line would be compared with all names there are.
+            if (problems.Count >= ConfigFile.ProblemsMax) break;
             if (CommandLine.Find(line.Name) is { } option) Assign(line, option, options, last, problems);
             else problems.Add(WhyUnknown(line));
         }

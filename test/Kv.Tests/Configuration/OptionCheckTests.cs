@@ -46,6 +46,17 @@ public sealed class OptionCheckTests : IDisposable
         Assert.EndsWith(" 1 warning, 8 errors\n", result.Output, StringComparison.Ordinal);
     }
 
+    [Theory, InlineData("foo bar"), InlineData("port \"1"), InlineData("port x")]
+    public void Of_a_file_that_is_none_of_options_the_first_mistakes_are_told(string line)
+    {
+        string file = Write("kv.conf", string.Concat(Enumerable.Repeat(line + "\n", 1000)));
+        var result = Check(file);
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains(" 100 errors\n", result.Output, StringComparison.Ordinal);
+        Assert.Contains($"{file}:100: ", result.Errors, StringComparison.Ordinal);
+        Assert.DoesNotContain($"{file}:101: ", result.Errors, StringComparison.Ordinal);
+    }
+
     // A name with a letter wrong is no option, and its value a password all the same.
     [Theory]
     [InlineData("requirepas", "requirepass"), InlineData("RequirePasss", "requirepass")]

@@ -89,7 +89,7 @@ public sealed class UserFileTests : IDisposable
         Assert.Equal("[\"default\"]", admin.Ok("ACL USERS").ToString());
     }
 
-    // A line of 100 MB kept a worker for half a minute, and 10 M passwords in one for hours.
+    // A line of 100 MB kept a worker for half a minute, and 10 M passwords in one had not been read after two.
     [Fact]
     public void A_file_that_is_none_of_users_is_given_up_early()
     {

@@ -45,10 +45,15 @@ internal ref struct CommandFrame
     }
 
     /// <summary>Whether one of the arguments from one on is a word; of the first sixteen.</summary>
-    public readonly bool Has(int from, ReadOnlySpan<byte> word)
+    /// <param name="end">A word that ends the options.</param>
+    public readonly bool Has(int from, ReadOnlySpan<byte> word, ReadOnlySpan<byte> end = default)
     {
         for (int i = from; i < Math.Min(Arguments, PlacesMax); i++)
+        {
             if (System.Text.Ascii.EqualsIgnoreCase(this[i], word)) return true;
+            if (!end.IsEmpty && System.Text.Ascii.EqualsIgnoreCase(this[i], end)) return false;
+        }
+
         return false;
     }
 

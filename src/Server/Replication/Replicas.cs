@@ -29,7 +29,8 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private Timer? _timer;
     private SyncFile? _newest;
     private long _sentBytes, _fullSyncs, _partialSyncs, _refusedPartialSyncs;
-    private long _lastFile, _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
+    private static long _lastFile;      // of the process: servers in one may share a folder
+    private long _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
     private bool _isAttached;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
@@ -90,7 +91,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             // What only wants the file is a tool, which keeps it: all of the data.
             bool isOlder = follows && !session.KnowsFieldExpiry;
             if (_newest is not { MayJoin: true } || _newest.IsForOlder != isOlder)
-                _writing.Add(_newest = new SyncFile(server, this, ++_lastFile, isOlder));
+                _writing.Add(_newest = new SyncFile(server, this, Interlocked.Increment(ref _lastFile), isOlder));
             var replica = new Replica(session, _newest) { Follows = follows, AcknowledgedTickMs = server.TickMs };
             session.Kind = ClientKind.Replica;
             _fullSyncs++;

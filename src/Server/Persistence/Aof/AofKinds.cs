@@ -13,8 +13,11 @@ internal enum AofKind : byte
     /// such.</summary>
     Relative,
 
-    /// <summary>It is one or the other, which its options say.</summary>
+    /// <summary>It is one or the other, which its options say, up to FIELDS where that is one.</summary>
     HasOptions,
+
+    /// <summary>Likewise; they come after a value, which may be any word.</summary>
+    HasOptionsAfterValue,
 
     /// <summary>RESTORE: its time counts from now, unless an option says otherwise.</summary>
     Restore,
@@ -55,7 +58,8 @@ internal sealed class AofKinds(CommandTable commands)
         "EXEC" => AofKind.End,
         "SELECT" => AofKind.Select,
         "EXPIRE" or "PEXPIRE" or "SETEX" or "PSETEX" or "HEXPIRE" or "HPEXPIRE" => AofKind.Relative,
-        "SET" or "GETEX" or "HSETEX" or "HGETEX" => AofKind.HasOptions,
+        "SET" => AofKind.HasOptionsAfterValue,
+        "GETEX" or "HSETEX" or "HGETEX" => AofKind.HasOptions,
         "RESTORE" => AofKind.Restore,
         "EVAL" or "EVALSHA" or "FCALL" => AofKind.Script,
         _ => AofKind.Plain,
@@ -64,10 +68,14 @@ internal sealed class AofKinds(CommandTable commands)
     /// <summary>Of a command whose kind its options say, what it is.</summary>
     public static AofKind Decide(AofKind kind, in CommandFrame frame) => kind switch
     {
-        AofKind.HasOptions when frame.Has(2, "EX"u8) || frame.Has(2, "PX"u8) => AofKind.Relative,
+        AofKind.HasOptions when HasRelativeTime(frame, 2) => AofKind.Relative,
+        AofKind.HasOptionsAfterValue when HasRelativeTime(frame, 3) => AofKind.Relative,
         AofKind.Restore when frame.Arguments > 3 && !frame[2].SequenceEqual("0"u8) && !frame.Has(4, "ABSTTL"u8) =>
             AofKind.Relative,
-        AofKind.HasOptions or AofKind.Restore => AofKind.Plain,
+        AofKind.HasOptions or AofKind.HasOptionsAfterValue or AofKind.Restore => AofKind.Plain,
         _ => kind,
     };
+
+    private static bool HasRelativeTime(in CommandFrame frame, int from) =>
+        frame.Has(from, "EX"u8, "FIELDS"u8) || frame.Has(from, "PX"u8, "FIELDS"u8);
 }

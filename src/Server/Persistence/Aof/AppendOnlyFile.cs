@@ -189,6 +189,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
             isSame = false;
             session.FlushAll();
             session.Tick();
+            server.Scripts.Functions.Clear();       // a base of commands has them as new ones
             new AofLoader(server, _files!, cutsTail: false).Load(session);
             isSame = true;
             return null;

@@ -284,11 +284,13 @@ public sealed class AppendOnlyTests : IDisposable
             client.Ok("SET kept v PX 3000");
             foreach (string key in (string[])["longer", "put", "moved", "copied", "later"])
                 client.Ok($"SET {key} v PX 3000");
+            client.Ok("SET word px PX 3000");       // a value that could be an option
             client.Ok("HSET fields a 1 b 2");
             client.Ok("HPEXPIRE fields 3000 FIELDS 1 a");
             past = DateTime.UtcNow.AddSeconds(3);
             if (basePreamble != "none") Rewrite(kv, client);
             client.Ok("SET kept w KEEPTTL");
+            client.Ok("PERSIST word");
             client.Ok("GETEX put EX 1000");
             client.Ok("RENAME moved there");
             client.Ok("PERSIST there");
@@ -311,6 +313,7 @@ public sealed class AppendOnlyTests : IDisposable
         Assert.Equal("vw", again.Ok("GET longer").String);
         Assert.Equal("vvv", string.Concat(again.Ok("MGET put there copy").Items!.Select(item => item.String)));
         Assert.Equal("1", again.Ok("HGET fields a").String);
+        Assert.Equal("px", again.Ok("GET word").String);
         Assert.Equal(0, again.Ok("EXISTS gone kept copied moved").Integer);
         Assert.InRange(again.Ok("TTL later").Integer, 900, 1000);
         Assert.InRange(again.Ok("HTTL h FIELDS 1 a").Items![0].Integer, 90, 100);

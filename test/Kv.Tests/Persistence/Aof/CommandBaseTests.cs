@@ -54,13 +54,15 @@ public sealed class CommandBaseTests : IDisposable
         using (var kv = Start())
         using (var client = kv.Connect())
         {
-            client.Say("SET a 1\nHSET h f 1 g 2\nHPEXPIREAT h 33177117420000 FIELDS 1 f");
+            client.Say("SET a 1\nHSET h f 1 g 2\nHPEXPIREAT h 33177117420000 FIELDS 1 f\n"
+                + "FUNCTION LOAD \"#!lua name=l\\nredis.register_function('f', function() return 1 end)\"");
             Rewrite(client);
             Assert.Contains("appendonly.aof.1.base.rdb", FileNames());
             client.Ok("CONFIG SET aof-use-rdb-preamble no");
             Rewrite(client);
             Assert.Contains("appendonly.aof.2.base.aof", FileNames());
             client.Ok("DEBUG LOADAOF");
+            Assert.Equal(1, client.Ok("FCALL f 0").Integer);
             Assert.Equal(33177117420000, client.Ok("HPEXPIRETIME h FIELDS 1 f").Items![0].Integer);
             Assert.Equal(-1, client.Ok("HPEXPIRETIME h FIELDS 1 g").Items![0].Integer);
             client.Ok("CONFIG SET appendonly no");

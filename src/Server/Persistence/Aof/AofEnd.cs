@@ -9,10 +9,11 @@ internal readonly record struct AofEnd(AofFileInfo File, long Length, uint Sum)
     public static AofEnd OfNew(AofFileInfo file) => new(file, AofGroup.LineBytes, AofGroup.FirstSum(file.Sequence));
 
     /// <summary>The line that a new one begins with.</summary>
-    public static byte[] Head(AofFileInfo file)
+    /// <param name="earlierLength">Up to where the file before it counts; 0: to its end.</param>
+    public static byte[] Head(AofFileInfo file, long earlierLength = 0)
     {
         var line = new byte[AofGroup.LineBytes];
-        new AofGroup(0, 0, 0, AofGroup.FirstSum(file.Sequence)).Write(line);
+        new AofGroup(0, 0, earlierLength, AofGroup.FirstSum(file.Sequence)).Write(line);
         return line;
     }
 }

@@ -142,7 +142,9 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     /// <summary>Begins a file that everything from now on goes to.</summary>
     /// <param name="file">In the manifest, and on the disk as <see cref="AofEnd.OfNew"/> says.</param>
     /// <param name="fill">Writes what else is to be in it before the manifest names it.</param>
-    public AofFileInfo AddIncrement(out IAofFile file, Action<IAofFile, AofFileInfo>? fill = null)
+    /// <param name="earlierLength">Up to where the file before it counts from then on; 0: to its end.</param>
+    public AofFileInfo AddIncrement(out IAofFile file, Action<IAofFile, AofFileInfo>? fill = null,
+        long earlierLength = 0)
     {
         lock (_guard)
         {
@@ -151,7 +153,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
             file = OpenNew(PathOf(info.Name));
             try
             {
-                file.Write(AofEnd.Head(info));
+                file.Write(AofEnd.Head(info, earlierLength));
                 fill?.Invoke(file, info);
                 file.Sync();
                 PersistLatched(_manifest.WithIncrement(info));

@@ -9,7 +9,8 @@ namespace Kv.Server.Persistence.Aof;
 //
 //   position  of the '#' in its file: a group that is lost or there twice does not stand where it says
 //   length    bytes of the commands that follow
-//   durable   up to here the file was on the disk when the group was written: damage before is no torn write
+//   durable   up to here the file was on the disk when the group was written: damage before is no torn write;
+//             in a file's first line: up to where the file before it counts, since this one has the rest (0: to its end)
 //   sum       CRC32C of the commands of this file up to the group's end, begun with the number of the file
 //   own       CRC32C of the line up to here, so that a line can be believed alone
 //
@@ -18,7 +19,7 @@ namespace Kv.Server.Persistence.Aof;
 /// <summary>The line before each group of commands that was written at once.</summary>
 /// <param name="Position">Where the line is in its file.</param>
 /// <param name="Length">Bytes of the commands.</param>
-/// <param name="Durable">Up to where the file was on the disk by then.</param>
+/// <param name="Durable">Up to where the file was on the disk by then; in the first line see above.</param>
 /// <param name="Sum">Of all commands of the file up to the group's end.</param>
 internal readonly record struct AofGroup(long Position, long Length, long Durable, uint Sum)
 {
@@ -28,6 +29,12 @@ internal readonly record struct AofGroup(long Position, long Length, long Durabl
 
     public static ReadOnlySpan<byte> Prefix => "#KV1 "u8;
 
+    /// <summary>Up to where this file was on the disk when the line was written.</summary>
+    public long DurableHere => Position == 0 ? 0 : Durable;
+
+    /// <summary>Up to where the file before this one counts.</summary>
+    public long EarlierLength => Position == 0 && Durable > 0 ? Durable : long.MaxValue;
+
     /// <summary>What the sum of a file begins with: files that were exchanged do not fit.</summary>
     public static uint FirstSum(long sequence) =>
         AofSum.Add(0, Encoding.ASCII.GetBytes(sequence.ToString(CultureInfo.InvariantCulture)));
@@ -36,7 +43,7 @@ internal readonly record struct AofGroup(long Position, long Length, long Durabl
     public void Write(Span<byte> line)
     {
         Debug.Assert(line.Length == LineBytes, "the line has one length");
-        Debug.Assert(Position >= 0 && Length >= 0 && Durable >= 0 && Durable <= Position,
+        Debug.Assert(Position >= 0 && Length >= 0 && Durable >= 0 && DurableHere <= Position,
             "what is durable was written");
         line.Fill((byte)' ');
         Prefix.CopyTo(line);

@@ -61,12 +61,12 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     {
         AofEnd? end = null;
         if (server.Loading is { } progress) progress.Begin(list.Sum(file => LengthOf(files.PathOf(file.Name))));
-        foreach (var file in list)
+        for (int i = 0; i < list.Count; i++)
         {
-            string path = files.PathOf(file.Name);
+            string path = files.PathOf(list[i].Name);
             try
             {
-                end = Load(window, session, file, path, isLast: file == list[^1]);
+                end = Load(window, session, list[i], path, next: i + 1 < list.Count ? list[i + 1] : null);
             }
             catch (Exception exception) when (exception is not AofException
                 && exception is IOException or UnauthorizedAccessException)
@@ -80,16 +80,18 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         return end;
     }
 
-    private AofEnd? Load(ReplayWindow window, StoreSession session, AofFileInfo file, string path, bool isLast)
+    private AofEnd? Load(ReplayWindow window, StoreSession session, AofFileInfo file, string path, AofFileInfo? next)
     {
         using var stream = files.Device.OpenRead(path);
         server.Loading?.BeginFile(() => Volatile.Read(ref _position));
-        long length = stream.Length, start = ReadPreamble(stream, session, path);
+        long all = stream.Length, length = Math.Min(all, next == null ? all : EarlierLengthOf(next, path, all));
+        long start = ReadPreamble(stream, session, path);
         uint first = AofGroup.FirstSum(file.Sequence);
         var reader = new AofReader(stream, start, length, first, _kinds, server.Options.Databases);
         window.Begin();
         Run(window, reader, path, length);
-        if (reader.Damage is { } damage) CutOrFail(reader, damage, path, length, isLast);
+        if (reader.Damage is { } damage) CutOrFail(reader, damage, path, length, isLast: next == null);
+        if (length < all) CutRest(path, length);
         Bytes += reader.Position;
         server.Loading?.EndFile(length);
         return file.Type == AofFileType.Increment && start == 0 ? new AofEnd(file, reader.Position, reader.Sum) : null;
@@ -218,6 +220,36 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
         BytesCut += bytes;
         server.Data.LogWarning("{File} was not written whole: {Bytes} bytes from offset {Offset} on are cut off "
             + "(aof-load-truncated): {What}", path, bytes, damage.Offset, damage.What);
+    }
+
+    /// <summary>Up to where a file counts, as the first line of the next one says.</summary>
+    private long EarlierLengthOf(AofFileInfo next, string path, long length)
+    {
+        var line = new byte[AofGroup.LineBytes];
+        using var stream = files.Device.OpenRead(files.PathOf(next.Name));
+        int read = stream.ReadAtLeast(line, line.Length, throwOnEndOfStream: false);
+        // A line that is damaged is found when that file is read.
+        if (!AofGroup.TryRead(line.AsSpan(0, read), out var head) || head.EarlierLength == long.MaxValue) return length;
+        if (head.EarlierLength > length) throw Refused(path, length,
+            $"the file ends, and {next.Name} goes on from offset {head.EarlierLength}");
+        return head.EarlierLength;
+    }
+
+    /// <summary>Cuts off what the next file has, too: Redis would run it twice.</summary>
+    private void CutRest(string path, long length)
+    {
+        try
+        {
+            using var file = files.Device.OpenAppend(path);
+            file.Cut(length);
+            server.Data.LogInformation("{File} is cut off at offset {Offset}, from which the next file goes on", path,
+                length);
+        }
+        catch (Exception exception) when (DiskError.Is(exception))
+        {
+            server.Data.LogWarning("{File} cannot be cut off at offset {Offset}, from which the next file goes on: "
+                + "{Message}", path, length, exception.Message);
+        }
     }
 
     private AofException Refused(string path, long offset, string what) => new(

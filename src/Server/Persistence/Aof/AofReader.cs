@@ -183,7 +183,7 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
         }
 
         (Sum, HasGroups, _afterGroup) = (sum, true, true);
-        Durable = Math.Max(Durable, group.Durable);
+        Durable = Math.Max(Durable, group.DurableHere);
         return CommandFrameStatus.Whole;
     }
 

@@ -12,8 +12,9 @@ namespace Kv.Server.Persistence.Aof;
 //                     +-- at Flush, or when it is large
 //
 //   When a write or a sync fails, nothing more is written to the file. The tail has all that may not be on the disk; it
-//   is written once more, to a new increment, as soon as that goes well, and the old file is cut off where the tail
-//   begins. Until then whoever writes is refused.
+//   is written once more, to a new increment, as soon as that goes well. The first line of it says where in the old file
+//   the tail begins: that one counts up to there as soon as the manifest names the new one, at no moment both or none.
+//   Then it is cut off there, too. Until then whoever writes is refused.
 
 /// <summary>Writes the feed to the last increment, and says how much of it is on the disk.</summary>
 /// <remarks>
@@ -436,8 +437,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         }
         catch (Exception exception) when (DiskError.Is(exception))
         {
-            _log.LogWarning("What was written of {File} in part cannot be cut off: {Message}", _info.Name,
-                exception.Message);
+            _log.LogWarning("What {File} has after offset {Offset} cannot be cut off: {Message}. The next start does "
+                + "it", _info.Name, length, exception.Message);
         }
     }
 
@@ -539,15 +540,16 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         try
         {
             _files.CheckNames();
+            Debug.Assert(_tailFrom > 0, "a file begins with a line");
             var end = default(AofEnd);
             var old = _file;
             var info = _files.AddIncrement(out var file, (target, name) =>
             {
+                if (_tailFrom > _durable) old.Sync();       // what was left to the system (`no`) counts, too
                 end = Fill(target, AofEnd.OfNew(name));
-                old.Cut(_tailFrom);
-                // For the cut, not for what was written: that is in the new file.
-                old.Sync();
-            });
+            }, _tailFrom);
+            // A start would leave out the rest, and cut it off: this is for Redis.
+            TryCutLatched(_tailFrom);
             Volatile.Write(ref _error, null);
             _tail.Drop(_tail.Bytes);
             Use(file, end);
@@ -564,7 +566,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         _onMore();
     }
 
-    /// <summary>Writes the tail as one group.</summary>
+    /// <summary>Writes the tail as one group, and that it is on the disk: the file counts only when it is.</summary>
     private AofEnd Fill(IAofFile file, AofEnd begin)
     {
         if (_tail.Bytes == 0) return begin;
@@ -572,11 +574,14 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         uint sum = AofSum.Add(begin.Sum, select);
         _tail.Visit(piece => sum = AofSum.Add(sum, piece.Span));
         var line = new byte[AofGroup.LineBytes];
-        new AofGroup(begin.Length, select.Length + _tail.Bytes, 0, sum).Write(line);
+        new AofGroup(begin.Length, select.Length + _tail.Bytes, begin.Length, sum).Write(line);
         file.Write([.. line, .. select]);
         _tail.Visit(piece => file.Write(piece.Span));
+        long position = begin.Length + line.Length + select.Length + _tail.Bytes;
+        new AofGroup(position, 0, position, sum).Write(line);
+        file.Write(line);
         file.Sync();
-        return begin with { Length = begin.Length + line.Length + select.Length + _tail.Bytes, Sum = sum };
+        return begin with { Length = position + line.Length, Sum = sum };
     }
 
     /// <summary>Goes on in another file, all of which is on the disk.</summary>

@@ -262,6 +262,12 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         else
         {
             file = _files.Device.OpenAppend(_files.PathOf(end.Value.File.Name));
+            if (end.Value.Length == 0)      // Redis begins one so
+            {
+                file.Write(AofEnd.Head(end.Value.File));
+                end = AofEnd.OfNew(end.Value.File);
+            }
+
             file.Sync();        // after a kill what was loaded may not be on the disk yet
         }
 

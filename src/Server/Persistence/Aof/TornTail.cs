@@ -54,7 +54,7 @@ internal static class TornTail
             at += next;
             if (!AofGroup.TryRead(bytes[at..], out var group)) continue;
             hasGroups = true;
-            durable = Math.Max(durable, group.Durable);
+            durable = Math.Max(durable, group.DurableHere);
         }
 
         return durable;

@@ -261,6 +261,41 @@ public sealed class AofWriterTests : IDisposable
             disk.Paths.Where(path => path.EndsWith(".incr.aof", StringComparison.Ordinal)).Order());
     }
 
+    // What the system had when the disk failed is there at every moment until it goes on, and once only.
+    [Theory]
+    [InlineData(AppendFsync.EverySec)]
+    [InlineData(AppendFsync.No)]
+    public void A_kill_while_it_goes_on_costs_nothing_that_was_written(AppendFsync policy)
+    {
+        var disk = new MemoryDisk();
+        var killed = new List<MemoryDisk>();
+        using (var bed = new AofBed(disk, policy) { SyncMs = 10 })
+        {
+            bed.Options.AppendFsync = AppendFsync.No;       // until there is a tail
+            var writer = bed.Open();
+            for (int i = 1; i <= 3; i++) Put(i);
+            bed.Options.AppendFsync = policy;
+            disk.AtCall = () => killed.Add(disk.Kill());
+            disk.SetSpace(1000);
+            for (int i = 4; writer.Error == null; i++) Put(i);
+            killed.Clear();
+            disk.SetSpace(long.MaxValue);
+            Eventually.Holds(() => writer.Error == null, () => writer.Error!);
+            disk.AtCall = null;
+
+            void Put(int i)
+            {
+                writer.Write(AofBed.Resp($"APPEND s {i},"), 0, i);
+                writer.Flush();
+            }
+        }
+
+        Assert.True(killed.Count >= 5, $"{killed.Count} calls");
+        string all = AofBed.Load(_kv, disk, out _)["s"], before = all[..(all.TrimEnd(',').LastIndexOf(',') + 1)];
+        // The last one was refused by the system, and is there when the new file is.
+        Assert.All(killed, left => Assert.Contains(AofBed.Load(_kv, left, out _)["s"], new[] { before, all }));
+    }
+
     // What is kept for the case that it does not get to the disk, and what is left to the system, are one order.
     [Fact]
     public void A_full_disk_costs_nothing_that_was_written_since_the_policy_was_changed()

@@ -35,6 +35,9 @@ internal static class Fault
         // The append-only file.
         "aof.write", "aof.sync", "aof.manifest", "aof.load",
 
+        // The stream of replicas.
+        "replica.write",
+
         // A session, and what a worker does for several of them.
         "command.run", "worker.turn", "worker.inbox", "reply.send",
 

@@ -1,16 +1,27 @@
+using System.Text;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Sessions;
 
 namespace Kv.Server.Replication;
 
-/// <summary>WAIT: a client that waits until so many replicas have what it has written.</summary>
-/// <param name="withLocal">Whether the reply begins with the append-only files of this server that have the data
-/// (WAITAOF).</param>
-internal sealed class AckWait(Session session, long replicas, bool withLocal) : BlockedCommand(session)
+/// <summary>WAIT and WAITAOF: a client that waits until so many replicas, or the disk here, have what it has
+/// written.</summary>
+/// <param name="ofDisk">Whether what counts is the disk (WAITAOF), and not memory.</param>
+/// <param name="needsLocal">Whether the append-only file of this server has to have it on the disk.</param>
+internal sealed class AckWait(Session session, long replicas, bool ofDisk, bool needsLocal) : BlockedCommand(session)
 {
-    /// <summary>How many are waited for.</summary>
+    public static ReadOnlySpan<byte> NeedsFile =>
+        "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8;
+
+    /// <summary>How many replicas are waited for.</summary>
     public long Replicas => replicas;
+
+    /// <inheritdoc cref="AckWait"/>
+    public bool OfDisk => ofDisk;
+
+    /// <summary>Whether the file here is waited for no longer.</summary>
+    public bool IsLocalOver => !needsLocal || Session.Server.Aof.IsDurable(Session);
 
     /// <summary>The last ticket of what was written.</summary>
     public long Ticket { get; } = session.LastTicket;
@@ -20,8 +31,7 @@ internal sealed class AckWait(Session session, long replicas, bool withLocal) : 
 
     protected internal override bool TryServe(ref Serving serving) => false;
 
-    protected override void WriteTimeout(ReplyWriter reply) =>
-        Write(Session, reply, Session.Server.Replicas.CountFor(this), withLocal);
+    protected override void WriteTimeout(ReplyWriter reply) => Write(reply, Session.Server.Replicas.CountFor(this));
 
     public override void Dispose()
     {
@@ -33,22 +43,21 @@ internal sealed class AckWait(Session session, long replicas, bool withLocal) : 
     public void End(int count)
     {
         if (!TryClaim()) return;
-        Finish(System.Text.Encoding.ASCII.GetBytes(
-            withLocal ? $"*2\r\n:{Local(Session)}\r\n:{count}\r\n" : $":{count}\r\n"));
+        if (needsLocal && !Session.Server.Aof.IsOn) Finish([(byte)'-', .. NeedsFile, .. "\r\n"u8]);
+        else Finish(Encoding.ASCII.GetBytes(ofDisk ? $"*2\r\n:{Local}\r\n:{count}\r\n" : $":{count}\r\n"));
     }
 
     /// <summary>Writes the reply that so many have it.</summary>
-    public static void Write(Session session, ReplyWriter reply, long count, bool withLocal)
+    public void Write(ReplyWriter reply, long count)
     {
-        if (withLocal)
+        if (ofDisk)
         {
             reply.WriteArray(2);
-            reply.WriteInteger(Local(session));
+            reply.WriteInteger(Local);
         }
 
         reply.WriteInteger(count);
     }
 
-    private static int Local(Session session) =>
-        session.Server.Aof.IsOn && session.Server.Aof.IsDurable(session) ? 1 : 0;
+    private int Local => Session.Server.Aof.IsOn && Session.Server.Aof.IsDurable(Session) ? 1 : 0;
 }

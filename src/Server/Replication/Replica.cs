@@ -37,6 +37,9 @@ internal sealed class Replica(Session session, SyncFile? file = null)
     /// <summary>What it has said to have got.</summary>
     public long Acknowledged { get; set; }
 
+    /// <summary>What it has said to have on its disk; -1: nothing (those of before 7.2 never say).</summary>
+    public long AcknowledgedOnDisk { get; set; } = -1;
+
     /// <summary>Whether it says from time to time how far it is: it has come with PSYNC.</summary>
     public bool Follows { get; init; }
 

@@ -126,8 +126,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         });
     }
 
-    /// <summary>Lets pass unseen how the data is made anew: afterwards it is what it was, and replicas have it. In a
-    /// pause.</summary>
+    /// <summary>Lets pass unseen how the data is made anew. In a pause.</summary>
     public void BeginReload()
     {
         lock (_guard)
@@ -136,15 +135,15 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         }
     }
 
-    /// <summary>It has been made anew. In the same pause.</summary>
-    /// <param name="isSame">False: not all of it is there, so replicas begin anew, too.</param>
-    public void EndReload(bool isSame)
+    /// <summary>It has been made anew, and replicas begin anew, too: what had expired and was not taken out yet is gone
+    /// here, which nobody has told them. In the same pause.</summary>
+    public void EndReload()
     {
         lock (_guard)
         {
             if (!_isAttached) return;
             server.Feed.Attach(this);
-            if (!isSame) BreakLatched();
+            BreakLatched();
         }
     }
 
@@ -216,40 +215,53 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     }
 
     /// <summary>A replica says how far it is.</summary>
-    public void Acknowledge(Session session, long offset)
+    /// <param name="onDisk">What of it is on its disk; -1: it does not say.</param>
+    public void Acknowledge(Session session, long offset, long onDisk)
     {
         lock (_guard)
         {
             if (_all.Find(one => one.Session == session) is not { } replica) return;
-            replica.Acknowledged = offset;
+            (replica.Acknowledged, replica.AcknowledgedOnDisk) = (offset, onDisk);
             replica.AcknowledgedTickMs = server.TickMs;
             EndWaitsLatched();
         }
     }
 
-    /// <summary>Ends a wait as soon as so many replicas have all that the session has written.</summary>
+    /// <summary>Ends a wait as soon as so many replicas, and the disk here, have all that the session has
+    /// written.</summary>
     public void Wait(AckWait wait)
     {
         lock (_guard)
         {
             _waits.Add(wait);
-            if (wait.Ticket > _writtenTicket) return;
-            wait.Offset = _written;
+            if (wait.Ticket <= _writtenTicket) wait.Offset = _written;
+            // Full fence: whoever notes more on the disk looks for waits after that, and this one looks at the disk
+            // after it can be found.
+            Interlocked.MemoryBarrier();
             EndWaitsLatched();
-            if (_waits.Contains(wait) && _all.Count > 0) AppendLatched(AskAcks);
+            if (wait is { Offset: not null, Replicas: > 0 } && _waits.Contains(wait) && _all.Count > 0)
+                AppendLatched(AskAcks);
         }
+    }
+
+    /// <summary>More is on the disk here: ends the waits for that.</summary>
+    public void EndWaits()
+    {
+        // A look without the lock, as this is called for each group that is written: see Wait.
+        if (_waits.Count == 0) return;
+        lock (_guard) EndWaitsLatched();
     }
 
     /// <summary>How many replicas have all that was written so far, or what a wait is for.</summary>
     public int CountNow(AckWait wait)
     {
-        lock (_guard) return wait.Ticket <= _writtenTicket ? CountLatched(_written) : 0;
+        lock (_guard) return wait.Ticket <= _writtenTicket ? CountLatched(wait, _written) : 0;
     }
 
     /// <summary>How many replicas have what a wait is for.</summary>
     public int CountFor(AckWait wait)
     {
-        lock (_guard) return wait.Offset is { } offset ? CountLatched(offset) : 0;
+        lock (_guard) return wait.Offset is { } offset ? CountLatched(wait, offset) : 0;
     }
 
     /// <summary>Ends a wait.</summary>
@@ -275,6 +287,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
         lock (_guard)
         {
+            Kv.Storage.Fault.Point("replica.write");
             AppendLatched(entries);
             (_written, _writtenTicket) = (_offset, lastTicket);
             bool asks = false;
@@ -282,7 +295,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             {
                 if (wait.Offset != null || wait.Ticket > lastTicket) continue;
                 wait.Offset = _offset;
-                asks = true;
+                asks |= wait.Replicas > 0;
             }
 
             if (asks && _all.Count > 0) AppendLatched(AskAcks);
@@ -323,11 +336,15 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         replica.Push(piece, server.Store.Charge);
     }
 
-    private int CountLatched(long offset)
+    private int CountLatched(AckWait wait, long offset)
     {
         int count = 0;
         foreach (var replica in _all)
-            if (replica.IsOnline && replica.Acknowledged >= offset) count++;
+        {
+            long got = wait.OfDisk ? replica.AcknowledgedOnDisk : replica.Acknowledged;
+            if (replica.IsOnline && got >= offset) count++;
+        }
+
         return count;
     }
 
@@ -336,9 +353,10 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         for (int i = _waits.Count - 1; i >= 0; i--)
         {
             var wait = _waits[i];
-            if (wait.Offset is not { } offset || CountLatched(offset) < wait.Replicas) continue;
+            int count = wait.Offset is { } offset ? CountLatched(wait, offset) : 0;
+            if (!wait.IsLocalOver || count < wait.Replicas) continue;
             _waits.RemoveAt(i);
-            wait.End(CountLatched(offset));
+            wait.End(count);
         }
     }
 

@@ -13,7 +13,8 @@ namespace Kv.Server.Replication;
 /// <param name="withHead">Whether the replica wants to know where in the stream the snapshot is.</param>
 internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHead) : ICommandSteps
 {
-    private const int PieceBytes = 64 * 1024, SignOfLifeMs = 1000, UnreadBytesMax = 1 << 20;
+    private const int PieceBytes = 64 * 1024, SignOfLifeMs = 1000, UnreadBytesMost = 1 << 20;
+    private const int UnreadBytesLeast = 1024;
 
     private byte[]? _piece;
     private long _at, _length, _signTickMs = replica.Session.Server.TickMs;
@@ -43,15 +44,27 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHea
 
         var file = replica.File!.File;
         if (_piece == null) Begin(ref context, RandomAccess.GetLength(file));
-        int length = RandomAccess.Read(file, _piece.AsSpan(0, (int)Math.Min(_length - _at, PieceBytes)), _at);
+        int length = RandomAccess.Read(file, _piece.AsSpan(0, (int)Math.Min(_length - _at, _piece!.Length)), _at);
         if (length == 0) throw new EndOfStreamException("The snapshot for a replica is shorter than it was");
         _at += length;
         replica.ReadTickMs = context.Server.TickMs;
         bool isLast = _at == _length;
         context.Reply.WriteRaw(_piece.AsSpan(0, length), isLast ? 1 : 0);
-        context.Session.OutputPauseBytesMost = isLast ? long.MaxValue : UnreadBytesMax;
+        context.Session.OutputPauseBytesMost = isLast ? long.MaxValue : UnreadBytesMax(context.Server);
         if (isLast) replicas.GoOnline(replica);
         return isLast;
+    }
+
+    /// <summary>How much of it the replica may leave unread before the next piece waits: less than what it would be
+    /// closed for.</summary>
+    private static long UnreadBytesMax(KvServer server)
+    {
+        var limit = server.Options.ClientOutputBufferLimit.Replica;
+        long most = UnreadBytesMost;
+        // A piece comes on top of it, and must stay below the limit with it.
+        if (limit.HardBytes > 0) most = Math.Min(most, limit.HardBytes / 3);
+        if (limit.SoftBytes > 0) most = Math.Min(most, limit.SoftBytes / 3);
+        return Math.Max(most, UnreadBytesLeast);
     }
 
     /// <summary>Whether the snapshot is whole and kv-feed has come to its place, or there is none; else the session
@@ -82,7 +95,7 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHea
     {
         if (!_hasHead) WriteHead(ref context);
         _length = length;
-        _piece = new byte[PieceBytes];
+        _piece = new byte[Math.Min(PieceBytes, UnreadBytesMax(context.Server))];
         context.Reply.WriteRaw(Encoding.ASCII.GetBytes(string.Create(CultureInfo.InvariantCulture,
             $"${length}\r\n")), 0);
     }

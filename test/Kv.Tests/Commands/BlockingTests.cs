@@ -404,6 +404,32 @@ public sealed class BlockingTests
     }
 
     [Fact]
+    public void WAITAOF_waits_for_the_disks_of_replicas_and_for_the_file_here()
+    {
+        string directory = Directory.CreateTempSubdirectory("kv-waitaof-").FullName;
+        try
+        {
+            using var server = KvInstance.StartOnDisk(directory, "--appendonly", "yes");
+            using RespClient one = server.Connect(), other = server.Connect(), replica = server.Connect();
+            // The file here has it, or will soon: nobody else has.
+            one.Ok("SET k 1");
+            server.Block(one, "WAITAOF 1 1 0");
+            replica.Send("PSYNC ? -1");
+            replica.ReadSnapshot();
+            replica.Send("REPLCONF ACK 100000");     // not on its disk
+            Eventually.Holds(() => other.Ok("INFO replication").String.Contains("offset=100000", StringComparison.Ordinal),
+                () => other.Ok("INFO replication").String);
+            Assert.Equal("1", other.Info("blocked_clients"));
+            replica.Send("REPLCONF ACK 100000 FACK 100000");
+            Assert.Equal("[:1 :1]", one.Read().ToString());
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    [Fact]
     public void A_reply_that_is_too_large_is_the_error_of_who_waits_and_costs_no_element()
     {
         using var server = KvInstance.Start("--max-reply-bytes", "1mb");

@@ -138,6 +138,22 @@ public sealed class FullSyncTests : IDisposable
         Eventually.Holds(() => client.Info("connected_slaves") == "0", () => State(client));
     }
 
+    [Theory]
+    [InlineData("replica 1mb 0 0")]
+    [InlineData("replica 20000 0 0")]
+    public void A_snapshot_larger_than_the_limit_gets_through(string limit)
+    {
+        using var kv = KvInstance.Start("--dir", _directory, "--client-output-buffer-limit", limit);
+        using var client = kv.Connect();
+        client.Ok("CONFIG SET rdbcompression no");
+        // More than the system's buffers take.
+        client.Ok($"SET a {new string('v', 32 << 20)}");
+        using var replica = kv.Connect();
+        replica.Send("SYNC");
+        Skip(replica, 32 << 20);
+        Eventually.Holds(() => State(client).Contains("state=online", StringComparison.Ordinal), () => State(client));
+    }
+
     [Fact]
     public void A_replica_that_does_not_read_the_stream_is_closed_at_the_limit()
     {
@@ -158,8 +174,12 @@ public sealed class FullSyncTests : IDisposable
     private static void Skip(RespClient client, int bytes)
     {
         var buffer = new byte[bytes];
-        // Ends: so much is on its way.
-        for (int read = 0; read < bytes;) read += client.Socket.Receive(buffer.AsSpan(read));
+        // Ends: so much is on its way, or the connection ends.
+        for (int read = 0, count; read < bytes; read += count)
+        {
+            count = client.Socket.Receive(buffer.AsSpan(read));
+            Assert.NotEqual(0, count);
+        }
     }
 
     private static string State(RespClient client)

@@ -102,8 +102,9 @@ internal static class ReplicationCommands
         {
             if (context.Args.TryKeyword("ACK"u8))
             {
-                long offset = context.Args.NextInt64();
-                if (!context.Args.Failed) context.Server.Replicas.Acknowledge(context.Session, offset);
+                long offset = context.Args.NextInt64(), onDisk = -1;
+                if (context.Args.Remaining > 1 && context.Args.TryKeyword("FACK"u8)) onDisk = context.Args.NextInt64();
+                if (!context.Args.Failed) context.Server.Replicas.Acknowledge(context.Session, offset, onDisk);
                 return;     // no reply: it comes in the middle of the stream
             }
 

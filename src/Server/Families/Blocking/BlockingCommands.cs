@@ -124,7 +124,8 @@ internal static class BlockingCommands
     {
         long replicas = context.Args.NextInt64();
         long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
-        if (context.Args.Finish(context.Reply)) WaitForReplicas(ref context, replicas, timeoutMs, withLocal: false);
+        if (!context.Args.Finish(context.Reply)) return;
+        Await(ref context, new AckWait(context.Session, replicas, ofDisk: false, needsLocal: false), timeoutMs);
     }
 
     private static void WaitAof(ref CommandContext context)
@@ -133,26 +134,16 @@ internal static class BlockingCommands
         long replicas = context.Args.NextInt64(0, long.MaxValue, "ERR value is out of range, must be positive"u8);
         long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
         if (!context.Args.Finish(context.Reply)) return;
-        var aof = context.Server.Aof;
-        if (local != 0 && !context.Server.Options.AppendOnly)
-            context.Fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."u8);
-        else if (local == 0 || !context.MayBlock || aof.IsDurable(context.Session))
-            WaitForReplicas(ref context, replicas, timeoutMs, withLocal: true);
-        else
-        {
-            var wait = new BlockedForDisk(context.Session);
-            context.Block(wait, DataType.Any, new KeyRange(1, 0, 1), timeoutMs);
-            aof.Await(wait);
-        }
+        if (local != 0 && !context.Server.Options.AppendOnly) context.Fail(AckWait.NeedsFile);
+        else Await(ref context, new AckWait(context.Session, replicas, ofDisk: true, needsLocal: local != 0), timeoutMs);
     }
 
-    private static void WaitForReplicas(ref CommandContext context, long replicas, long timeoutMs, bool withLocal)
+    private static void Await(ref CommandContext context, AckWait wait, long timeoutMs)
     {
-        var wait = new AckWait(context.Session, replicas, withLocal);
         var all = context.Server.Replicas;
-        if (replicas <= 0 || !context.MayBlock)
+        if (!context.MayBlock || (wait.Replicas <= 0 && wait.IsLocalOver))
         {
-            AckWait.Write(context.Session, context.Reply, all.CountNow(wait), withLocal);
+            wait.Write(context.Reply, all.CountNow(wait));
             return;
         }
 

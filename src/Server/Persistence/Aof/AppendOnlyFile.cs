@@ -1,8 +1,6 @@
-using System.Collections.Concurrent;
 using System.Collections.Immutable;
 using System.Diagnostics;
 using System.Text;
-using Kv.Server.Blocking;
 using Kv.Server.Configuration;
 using Kv.Server.Effects;
 using Kv.Server.Sessions;
@@ -25,7 +23,6 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private const int BehindBytes = 4 << 20;
 
     private readonly object _guard = new();
-    private readonly ConcurrentDictionary<BlockedForDisk, byte> _waiting = new();
     private ImmutableArray<Action> _releases = [];
     private AofFiles? _files;
     private DataLock? _lock;
@@ -182,16 +179,13 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         server.Feed.Detach(writer, written.Set);
         server.Replicas.BeginReload();
         written.Wait();
-        bool isSame = true;
         try
         {
             if (writer.Sync() is { } error) return error;
-            isSame = false;
             session.FlushAll();
             session.Tick();
             server.Scripts.Functions.Clear();       // a base of commands has them as new ones
             new AofLoader(server, _files!, cutsTail: false).Load(session);
-            isSame = true;
             return null;
         }
         catch (IOException exception)
@@ -203,19 +197,10 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         }
         finally
         {
-            server.Replicas.EndReload(isSame);
+            server.Replicas.EndReload();
             server.Feed.Attach(writer);
         }
     }
-
-    /// <summary>Lets a session wait until what it has written is on the disk.</summary>
-    public void Await(BlockedForDisk wait)
-    {
-        // It was not on the disk a moment ago: whoever notes that it is looks at the list then, or at the next tick.
-        _waiting[wait] = 0;
-    }
-
-    public void Forget(BlockedForDisk wait) => _waiting.TryRemove(wait, out _);
 
     /// <summary>Ends it after all clients have left: what was written is on the disk.</summary>
     public void Dispose()
@@ -316,15 +301,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         // Full fence: what is on the disk was noted before anybody who waits is looked for.
         Interlocked.MemoryBarrier();
         foreach (var release in _releases) release();
-        EndWaits();
-    }
-
-    private void EndWaits()
-    {
-        if (_waiting.IsEmpty) return;
-        long durable = DurableTicket;
-        foreach (var (wait, _) in _waiting)
-            if (wait.TryEnd(durable)) _waiting.TryRemove(wait, out _);
+        server.Replicas.EndWaits();
     }
 
     private void BeginKeeper()
@@ -363,7 +340,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
 
     private void DoWhatIsDue()
     {
-        EndWaits();
+        server.Replicas.EndWaits();     // not all who note more on the disk say so
         var writer = Volatile.Read(ref _writer);
         bool isRunning = Volatile.Read(ref _rewrite) != null;
         if (writer != null && IsOn) FollowSnapshots(writer);

@@ -417,8 +417,9 @@ public sealed class BlockingTests
             replica.Send("PSYNC ? -1");
             replica.ReadSnapshot();
             replica.Send("REPLCONF ACK 100000");     // not on its disk
-            Eventually.Holds(() => other.Ok("INFO replication").String.Contains("offset=100000", StringComparison.Ordinal),
-                () => other.Ok("INFO replication").String);
+            string about = "";
+            Eventually.Holds(() => (about = other.Ok("INFO replication").String).Contains("offset=100000",
+                StringComparison.Ordinal), () => about);
             Assert.Equal("1", other.Info("blocked_clients"));
             replica.Send("REPLCONF ACK 100000 FACK 100000");
             Assert.Equal("[:1 :1]", one.Read().ToString());

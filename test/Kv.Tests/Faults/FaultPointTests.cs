@@ -21,7 +21,8 @@ public sealed partial class FaultPointTests
     public void Every_point_has_a_test_of_what_happens_there()
     {
         var tested = StoreFaultTests.Points.Concat(ServerFaultTests.Points).Concat(SnapshotFaultTests.Points)
-            .Concat(AofFaultTests.Points).Concat(Effects.ReplicaFaultTests.Points).Distinct().Order(StringComparer.Ordinal);
+            .Concat(AofFaultTests.Points).Concat(Effects.ReplicaFaultTests.Points).Distinct()
+            .Order(StringComparer.Ordinal);
         Assert.Equal(Fault.Points.Order(StringComparer.Ordinal), tested);
     }
 

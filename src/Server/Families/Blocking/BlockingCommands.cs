@@ -135,7 +135,11 @@ internal static class BlockingCommands
         long timeoutMs = BlockTimeout.NextMilliseconds(ref context.Args);
         if (!context.Args.Finish(context.Reply)) return;
         if (local != 0 && !context.Server.Options.AppendOnly) context.Fail(AckWait.NeedsFile);
-        else Await(ref context, new AckWait(context.Session, replicas, ofDisk: true, needsLocal: local != 0), timeoutMs);
+        else
+        {
+            var wait = new AckWait(context.Session, replicas, ofDisk: true, needsLocal: local != 0);
+            Await(ref context, wait, timeoutMs);
+        }
     }
 
     private static void Await(ref CommandContext context, AckWait wait, long timeoutMs)

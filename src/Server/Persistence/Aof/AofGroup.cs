@@ -10,7 +10,7 @@ namespace Kv.Server.Persistence.Aof;
 //   position  of the '#' in its file: a group that is lost or there twice does not stand where it says
 //   length    bytes of the commands that follow
 //   durable   up to here the file was on the disk when the group was written: damage before is no torn write;
-//             in a file's first line: up to where the file before it counts, since this one has the rest (0: to its end)
+//             in a file's first line: up to where the file before it counts, as this one has the rest (0: to its end)
 //   sum       CRC32C of the commands of this file up to the group's end, begun with the number of the file
 //   own       CRC32C of the line up to here, so that a line can be believed alone
 //

@@ -12,9 +12,9 @@ namespace Kv.Server.Persistence.Aof;
 //                     +-- at Flush, or when it is large
 //
 //   When a write or a sync fails, nothing more is written to the file. The tail has all that may not be on the disk; it
-//   is written once more, to a new increment, as soon as that goes well. The first line of it says where in the old file
-//   the tail begins: that one counts up to there as soon as the manifest names the new one, at no moment both or none.
-//   Then it is cut off there, too. Until then whoever writes is refused.
+//   is written once more, to a new increment, as soon as that goes well. The first line of it says where in the old
+//   file the tail begins: that one counts up to there as soon as the manifest names the new one, at no moment both or
+//   none. Then it is cut off there, too. Until then whoever writes is refused.
 
 /// <summary>Writes the feed to the last increment, and says how much of it is on the disk.</summary>
 /// <remarks>

@@ -144,7 +144,11 @@ public sealed class KvServer : IAsyncDisposable
             server.FollowOptions();
             server.BeginUsers();
             server.BeginTls();
-            if (copy.LoadsAtStart) server._loading = new LoadProgress(time.GetUtcNow());
+            // Where there is nothing to load the first client is served at once.
+            bool loads = copy.LoadsAtStart && (copy.AppendOnly || server.Snapshots.IsThere);
+            if (copy.LoadsAtStart) Leftovers.Delete(Path.GetFullPath(copy.Dir), server.Data);
+            if (loads) server._loading = new LoadProgress(time.GetUtcNow());
+            else if (copy.LoadsAtStart) server.Snapshots.SayNothingToLoad();
             server._transport = Transports.Create(server);
             ServerMeter.Load();     // its files are open when they are counted
             int workers = copy.WorkerThreads > 0 ? copy.WorkerThreads : Environment.ProcessorCount;
@@ -164,7 +168,7 @@ public sealed class KvServer : IAsyncDisposable
 
             await server._transport.StartAsync(cancellation).ConfigureAwait(false);
             server._metricsPort?.Serve();
-            if (copy.LoadsAtStart) await server.LoadAsync().ConfigureAwait(false);
+            if (loads) await server.LoadAsync().ConfigureAwait(false);
             server.SaveSchedule.Follow(server.Options);
 
             server._meter = new ServerMeter(server,
@@ -181,7 +185,6 @@ public sealed class KvServer : IAsyncDisposable
     /// <summary>Loads what is on the disk, while clients are told so.</summary>
     private async Task LoadAsync()
     {
-        Leftovers.Delete(Path.GetFullPath(Options.Dir), Data);
         await Task.Factory.StartNew(Aof.Start, CancellationToken.None, TaskCreationOptions.LongRunning,
             TaskScheduler.Default).ConfigureAwait(false);
         Volatile.Write(ref _loading, null);     // release: whoever sees it finds all that was loaded

@@ -60,13 +60,13 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     /// without would write over it. The message names file, place and remedy.</exception>
     public void Load()
     {
-        string path = FilePath;
-        if (!IsThere(path))
+        if (!IsThere)
         {
-            server.Data.LogInformation("{Directory}, nothing to load", Path.GetFullPath(server.Options.Dir));
+            SayNothingToLoad();
             return;
         }
 
+        string path = FilePath;
         long begin = Stopwatch.GetTimestamp();
         try
         {
@@ -91,10 +91,16 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         }
     }
 
-    /// <summary>Whether there is something of that name.</summary>
+    /// <summary>Notes in the log that there is no snapshot.</summary>
+    public void SayNothingToLoad() =>
+        server.Data.LogInformation("{Directory}, nothing to load", Path.GetFullPath(server.Options.Dir));
+
+    /// <summary>Whether there is a snapshot.</summary>
     /// <exception cref="IOException">There may be, and it cannot be read: a start without it would write over it
     /// later.</exception>
-    private static bool IsThere(string path)
+    public bool IsThere => Exists(FilePath);
+
+    private static bool Exists(string path)
     {
         try
         {

@@ -11,6 +11,9 @@ public sealed class CapturedLog : ILoggerFactory, ILogger
     /// <summary>Level and text of each line, in order.</summary>
     public IReadOnlyCollection<string> Lines => _lines;
 
+    /// <summary>Called with each line, by who logs it.</summary>
+    public Action<string>? AtLine { get; init; }
+
     public ILogger CreateLogger(string categoryName) => this;
 
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
@@ -20,8 +23,12 @@ public sealed class CapturedLog : ILoggerFactory, ILogger
     public bool IsEnabled(LogLevel logLevel) => true;
 
     public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception,
-        Func<TState, Exception?, string> formatter) =>
-        _lines.Enqueue($"{logLevel} {formatter(state, exception)}");
+        Func<TState, Exception?, string> formatter)
+    {
+        string line = $"{logLevel} {formatter(state, exception)}";
+        _lines.Enqueue(line);
+        AtLine?.Invoke(line);
+    }
 
     public void Dispose()
     {

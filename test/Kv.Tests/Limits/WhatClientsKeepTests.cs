@@ -69,11 +69,19 @@ public sealed class WhatClientsKeepTests(ITestOutputHelper output)
         ["a reply of EXEC that nobody reads"] = clients => clients.Unread("MULTI\nLRANGE list 0 -1\nEXEC", 1),
     };
 
+    /// <summary>What the transport keeps; all else is kept, and counted, where it makes no difference.</summary>
+    private static readonly string[] InBuffers =
+    [
+        "behind a command that waits", "arguments of which one is missing", "a value that has not arrived whole",
+        "commands held by a pause", "short replies that nobody reads", "a reply that nobody reads",
+        "a reply of long elements that nobody reads", "a reply of EXEC that nobody reads",
+    ];
+
     public static TheoryData<string, string> All()
     {
         var data = new TheoryData<string, string>();
-        foreach (string transport in (string[])["epoll", "pipelines"])
-            foreach (string thing in Things.Keys) data.Add(thing, transport);
+        foreach (string thing in Things.Keys) data.Add(thing, "epoll");
+        foreach (string thing in InBuffers) data.Add(thing, "pipelines");
         return data;
     }
 

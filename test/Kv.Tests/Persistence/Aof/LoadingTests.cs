@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using Kv.Server;
 using Kv.Storage;
 using Kv.Tests.Harness;
@@ -12,6 +13,39 @@ public sealed class LoadingTests : IDisposable
     private readonly string _directory = Directory.CreateTempSubdirectory("kv-loading-").FullName;
 
     public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Fact]
+    public async Task Where_there_is_nothing_to_load_the_first_client_is_served()
+    {
+        int port = ServerProgram.FreePort();
+        bool? listens = null;
+        using var log = new CapturedLog
+        {
+            AtLine = line =>
+            {
+                if (line.Contains("nothing to load", StringComparison.Ordinal)) listens = Listens(port);
+            },
+        };
+        var options = KvInstance.OptionsOf(["--port", $"{port}", "--bind", "127.0.0.1", "--dir", _directory]);
+        options.LoadsAtStart = true;
+        await using var server = await KvServer.StartAsync(options, log);
+        Assert.False(listens);      // before it is known, nobody can ask
+        Assert.True(Listens(port));
+    }
+
+    private static bool Listens(int port)
+    {
+        using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            socket.Connect(IPAddress.Loopback, port);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
+    }
 
     [Theory]
     [InlineData("epoll")]

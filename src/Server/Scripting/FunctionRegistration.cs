@@ -58,7 +58,8 @@ internal readonly record struct FunctionRegistration(
         (name, body, description, flags) = (null, null, null, ScriptFlags.None);
         for (int place = 0; table.TryVisit(ref place, out var key, out var value);)
         {
-            switch (key.AsString?.ToString())
+            // In any case, as there; and so are the flags.
+            switch (key.AsString?.ToString().ToLowerInvariant())
             {
                 case "function_name":
                     name = value.ToText();
@@ -98,7 +99,8 @@ internal readonly record struct FunctionRegistration(
         // Ends: the table has an end.
         for (int i = 1; !list[i].IsNil; i++)
         {
-            if (list[i].AsString is not { } name || !Script.TryFlag(name.ToString(), out var flag)) return false;
+            if (list[i].AsString is not { } name
+                || !Script.TryFlag(name.ToString().ToLowerInvariant(), out var flag)) return false;
             flags |= flag;
         }
 

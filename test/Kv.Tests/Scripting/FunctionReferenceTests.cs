@@ -31,6 +31,7 @@ public sealed class FunctionReferenceTests
         F + $"redis.register_function{{function_name='f',callback={Body},description=1}}",
         F + $"redis.register_function{{function_name='f',callback={Body},description={{}}}}",
         F + $"redis.register_function{{[1]='f',callback={Body}}}",
+        F + $"redis.register_function{{FUNCTION_NAME='f',Callback={Body},flagS={{'NO-writes'}},Description='D'}}",
         F + "while true do end", F + "redis.log(redis.LOG_DEBUG,'x')", F + "return redis.sha1hex('x')",
         F + "redis.register_function('f', function(k,a) return {k,a} end)",
     ];

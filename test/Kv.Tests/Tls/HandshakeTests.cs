@@ -35,18 +35,22 @@ public sealed class HandshakeTests
     }
 
     [Theory, InlineData("yes"), InlineData("optional")]
-    public void A_certificate_of_another_authority_or_an_expired_one_is_refused_with_a_line_in_the_log(string required)
+    public void Known_G09_a_certificate_of_strangers_an_expired_one_or_one_for_servers_is_refused_with_a_line(string required)
     {
         using var log = new CapturedLog();
         using var server = new TlsServer(log, "--tls-auth-clients", required);
         using var stranger = new TestAuthority();
         using var foreign = stranger.Issue("client");
         using var expired = server.Files.Authority.Issue("client", daysLeft: -1);
+        using var other = server.Files.Authority.Issue("client", purpose: TestAuthority.ForServers);
+        using var right = server.Files.Authority.Issue("client", purpose: TestAuthority.ForClients);
         Assert.False(TlsServer.IsLetIn(() => server.Connect(foreign)));
         Assert.Contains(log.Lines, line => line.StartsWith("Information TLS handshake of client 127.0.0.1:",
             StringComparison.Ordinal) && line.Contains("its certificate is not accepted (", StringComparison.Ordinal));
         Assert.False(TlsServer.IsLetIn(() => server.Connect(expired)));
-        server.AwaitInfo("kv_tls_failed_handshakes", "2");
+        Assert.False(TlsServer.IsLetIn(() => server.Connect(other)));
+        server.AwaitInfo("kv_tls_failed_handshakes", "3");
+        Assert.True(TlsServer.IsLetIn(() => server.Connect(right)));
         Assert.True(TlsServer.IsLetIn(() => server.Connect()));
         server.AwaitInfo("kv_tls_clients", "0");
     }
@@ -80,7 +84,7 @@ public sealed class HandshakeTests
 
     // A hello as a client of TLS 1.1 sends it: no newer version is offered. 70: protocol_version.
     [Theory, InlineData(1), InlineData(2)]
-    public void Hellos_of_versions_before_TLS_1_2_get_an_alert_and_the_end(byte minor)
+    public void Known_G09_hellos_of_versions_before_TLS_1_2_get_an_alert_and_the_end(byte minor)
     {
         using var server = new TlsServer("--tls-auth-clients", "no");
         using var client = new RespClient(server.EndPoint);
@@ -114,7 +118,7 @@ public sealed class HandshakeTests
     }
 
     [Fact]
-    public void Plain_bytes_on_the_port_for_TLS_are_closed_in_order_and_counted()
+    public void Known_G09_plain_bytes_on_the_port_for_TLS_are_closed_in_order_and_counted()
     {
         using var log = new CapturedLog();
         using var server = new TlsServer(log);
@@ -159,7 +163,7 @@ public sealed class HandshakeTests
 
     // A client that says nothing, and one that stops in the middle of its hello.
     [Fact]
-    public void A_handshake_that_stalls_is_closed_and_counted()
+    public void Known_G09_a_handshake_that_stalls_is_closed_and_counted()
     {
         using var log = new CapturedLog();
         using var server = new TlsServer(log);

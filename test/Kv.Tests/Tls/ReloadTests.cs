@@ -111,7 +111,7 @@ public sealed class ReloadTests
     }
 
     [Fact]
-    public async Task No_request_is_lost_while_certificates_are_replaced()
+    public async Task Known_G09_no_request_is_lost_while_certificates_are_replaced()
     {
         const int Clients = 8, Rounds = 60;
         using var server = new TlsServer();

@@ -52,7 +52,7 @@ public sealed class OwnChangeTests
     }
 
     [Fact]
-    public void What_is_taken_by_one_who_waited_is_no_change_of_whoever_has_pushed()
+    public void Known_B06_own_changes_are_not_told_and_what_is_taken_by_one_who_waited_is_none()
     {
         using var kv = KvInstance.Start();
         using var client = Tracking(kv);

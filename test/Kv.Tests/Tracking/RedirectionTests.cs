@@ -55,7 +55,7 @@ public sealed class RedirectionTests
     });
 
     [Theory, InlineData(2), InlineData(3)]
-    public void Who_redirects_to_a_client_that_has_left_is_told(int resp) => Compare(server =>
+    public void Known_B06_who_redirects_to_a_client_that_has_left_is_told(int resp) => Compare(server =>
     {
         using var conversation = new Conversation(server, data: resp, listener: 3);
         conversation.Say("a", "CLIENT TRACKING ON REDIRECT $b", "GET k", "CLIENT TRACKINGINFO");

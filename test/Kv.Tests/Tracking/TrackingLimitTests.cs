@@ -7,7 +7,7 @@ namespace Kv.Tests.Tracking;
 public sealed class TrackingLimitTests
 {
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
-    public void A_key_that_expires_is_told_without_anybody_looking(string transport)
+    public void Known_B06_a_key_that_expires_is_told_without_anybody_looking(string transport)
     {
         using var kv = KvInstance.Start("--transport", transport);
         using var client = Tracking(kv);
@@ -51,7 +51,7 @@ public sealed class TrackingLimitTests
     }
 
     [Fact]
-    public void A_key_that_is_evicted_is_told()
+    public void Known_B06_a_key_that_is_evicted_is_told()
     {
         using var kv = KvInstance.Start("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru");
         using var client = Tracking(kv, " BCAST PREFIX first");
@@ -99,7 +99,7 @@ public sealed class TrackingLimitTests
     }
 
     [Fact]
-    public void A_flush_of_ten_thousand_tracked_keys_is_one_message_and_gives_their_memory_back()
+    public void Known_B06_a_flush_of_ten_thousand_tracked_keys_is_one_message_and_gives_their_memory_back()
     {
         using var kv = KvInstance.Start();
         using var client = Tracking(kv);

@@ -73,18 +73,28 @@ internal static class AccessCalls
         "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction", "scripting",
     ];
 
+    /// <summary>Each of the calls, of one key and channel.</summary>
+    public static IEnumerable<string[]> Each => Calls.Select(call => Words(call, () => "a", () => "n"));
+
     /// <summary>A call, as words.</summary>
     public static string[] Call(Random random)
     {
-        string[] words = Calls[random.Next(Calls.Length)].Split(' ');
+        string[] words = Words(Calls[random.Next(Calls.Length)], () => Pick(random, Keys),
+            () => Pick(random, Channels));
+        if (random.Next(4) == 0) words[0] = words[0].ToLowerInvariant();
+        return words;
+    }
+
+    private static string[] Words(string call, Func<string> key, Func<string> channel)
+    {
+        string[] words = call.Split(' ');
         for (int i = 1; i < words.Length; i++)
         {
-            if (words[i] == "K") words[i] = Keys[random.Next(Keys.Length)];
-            else if (words[i] == "C") words[i] = Channels[random.Next(Channels.Length)];
+            if (words[i] == "K") words[i] = key();
+            else if (words[i] == "C") words[i] = channel();
             else if (words[i] == "#EMPTY") words[i] = "";
         }
 
-        if (random.Next(4) == 0) words[0] = words[0].ToLowerInvariant();
         return words;
     }
 

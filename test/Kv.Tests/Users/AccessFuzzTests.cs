@@ -3,8 +3,9 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Users;
 
-/// <summary>Random rules and calls: what a user may do is what redis-server's ACL DRYRUN says, and it is the same where
-/// the call is really made: by itself, in EXEC, in a script.</summary>
+/// <summary>Random rules and calls, and all calls while one kind of right is missing: what a user may do is what
+/// redis-server's ACL DRYRUN says, and it is the same where the call is really made: by itself, in EXEC, in a script,
+/// in a function.</summary>
 public sealed partial class AccessFuzzTests
 {
     private const int CallsPerUser = 24;
@@ -13,6 +14,21 @@ public sealed partial class AccessFuzzTests
     private static readonly string[] NotMade =
         ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "AUTH", "HELLO",
             "RESET", "QUIT", "MULTI", "DISCARD", "MIGRATE", "WATCH", "EXEC"];
+
+    private const string Library = "#!lua name=access\nredis.register_function('access', "
+        + "function(keys, args) return redis.pcall(unpack(args)) end)";
+
+    private static readonly string[] AlwaysAllowed = ["AUTH", "HELLO", "RESET", "QUIT"];
+
+    /// <summary>One kind of right is missing; at last none is.</summary>
+    private static readonly string[][] MissingRights =
+    [
+        ["~*", "&*"], ["+@all", "&*"], ["+@all", "&*", "%R~*"], ["+@all", "&*", "%W~*"], ["+@all", "~*"],
+        ["+@all", "~*", "&*"],
+    ];
+
+    /// <summary>What the ways of making a call need by themselves.</summary>
+    private static readonly string[] Ways = ["+multi", "+exec", "+eval", "+fcall", "+select"];
 
     private static readonly string[] NotInScripts = ["EVAL", "EVAL_RO", "EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"];
 
@@ -88,6 +104,7 @@ public sealed partial class AccessFuzzTests
     {
         using var kv = KvInstance.Start("--transport", transport);
         using var admin = kv.Connect();
+        Say(admin, ["FUNCTION", "LOAD", Library]);
         var random = Seed.NewRandom(1703);
         int denied = 0, allowed = 0;
         for (int round = TimeBudget.Count(60); round > 0; round--)
@@ -100,22 +117,18 @@ public sealed partial class AccessFuzzTests
                 .Where(call => !NotMade.Contains(call[0].ToUpperInvariant()))];
             client.Ok("MULTI");
             foreach (string[] call in calls) Say(client, call);
-            string[] rules = [.. AccessCalls.Rules(random), "+multi", "+exec", "+eval", "+select"];
+            string[] rules = [.. AccessCalls.Rules(random), .. Ways];
             if (Say(admin, ["ACL", "SETUSER", "fuzz", .. rules]).IsError) continue;
             bool[] verdicts = [.. calls.Select(
                 call => Verdict(Say(admin, ["ACL", "DRYRUN", "fuzz", .. call])) == "OK")];
             var inExec = Say(client, ["EXEC"]).Items!;
             for (int i = 0; i < calls.Length; i++)
             {
-                bool isAllowed = verdicts[i];
                 string why = $"[{string.Join(' ', rules)}] {string.Join(' ', calls[i])}. {Seed.Hint}";
-                Check(inExec[i], isAllowed, "EXEC " + why);
+                Check(inExec[i], verdicts[i], "EXEC " + why);
                 client.Ok("SELECT 0");
-                Check(Say(client, calls[i]), isAllowed, why);
-                client.Ok("SELECT 0");
-                if (!NotInScripts.Contains(calls[i][0].ToUpperInvariant()))
-                    CheckScript(client, calls[i], isAllowed, "EVAL " + why);
-                _ = isAllowed ? allowed++ : denied++;
+                CheckAlone(client, calls[i], verdicts[i], why);
+                _ = verdicts[i] ? allowed++ : denied++;
             }
         }
 
@@ -123,13 +136,79 @@ public sealed partial class AccessFuzzTests
         kv.Server.Store.CheckIntegrity();
     }
 
+    [Fact]
+    public void Known_G06_each_command_has_the_references_verdict_wherever_it_is_called()
+    {
+        using var redis = SharedServers.Redis();
+        using var kv = KvInstance.Start();
+        using var theirs = redis.Server.Connect();
+        using var admin = kv.Connect();
+        var differing = CategoriesThatDiffer(theirs, admin);
+        Say(admin, ["FUNCTION", "LOAD", Library]);
+        int denied = 0, allowed = 0;
+        foreach (string[] rights in MissingRights)
+        {
+            string[] set = ["ACL", "SETUSER", "fuzz", "reset", "on", "nopass", .. rights, .. Ways];
+            Assert.Equal(("+OK", "+OK"), (Say(theirs, set).ToString(), Say(admin, set).ToString()));
+            using var client = kv.Connect();
+            client.Ok("AUTH fuzz x");
+            foreach (string[] call in AccessCalls.Each.Where(call => !differing.Contains(NameOf(call))))
+            {
+                string why = $"[{string.Join(' ', rights)}] {string.Join(' ', call)}";
+                string verdict = Verdict(Say(theirs, ["ACL", "DRYRUN", "fuzz", .. call]));
+                string ours = Verdict(Say(admin, ["ACL", "DRYRUN", "fuzz", .. call]));
+                Assert.True(verdict == ours, $"{why}: {verdict} expected, was {ours}");
+                if (NotMade.Contains(call[0])) continue;
+                bool isAllowed = verdict == "OK";
+                client.Ok("MULTI");
+                var queued = Say(client, call);
+                var exec = Say(client, ["EXEC"]);
+                // Refused when it is queued, or queued and run.
+                Check(exec.IsError || queued.IsError ? queued : exec.Items!.Single(), isAllowed, "EXEC " + why);
+                client.Ok("SELECT 0");
+                CheckAlone(client, call, isAllowed, why);
+                _ = isAllowed ? allowed++ : denied++;
+            }
+        }
+
+        Say(theirs, ["ACL", "DELUSER", "fuzz"]);
+        Assert.True(allowed > 400 && denied > 300, $"{allowed} allowed, {denied} denied");
+    }
+
+    // Clients that are not logged in log in at NOAUTH, and give up at NOPERM.
+    [Fact]
+    public void Known_G08_without_a_user_it_is_NOAUTH_and_without_the_right_it_is_NOPERM()
+    {
+        using var kv = KvInstance.Start("--requirepass", "secret");
+        using var admin = kv.Connect();
+        admin.Ok("AUTH secret");
+        admin.Ok("ACL SETUSER nobody on nopass");
+        foreach (string[] call in AccessCalls.Each.Where(call => !AlwaysAllowed.Contains(call[0])))
+        {
+            string why = string.Join(' ', call);
+            using var client = kv.Connect();
+            Assert.StartsWith($"{why}: -NOAUTH ", $"{why}: {Say(client, call)}", StringComparison.Ordinal);
+            client.Ok("AUTH nobody x");
+            Assert.StartsWith($"{why}: -NOPERM ", $"{why}: {Say(client, call)}", StringComparison.Ordinal);
+        }
+    }
+
+    private static void CheckAlone(RespClient client, string[] call, bool isAllowed, string why)
+    {
+        Check(Say(client, call), isAllowed, why);
+        client.Ok("SELECT 0");
+        if (NotInScripts.Contains(call[0].ToUpperInvariant())) return;
+        CheckScript(client, ["EVAL", "return redis.pcall(unpack(ARGV))", "0", .. call], isAllowed, "EVAL " + why);
+        CheckScript(client, ["FCALL", "access", "0", .. call], isAllowed, "FCALL " + why);
+    }
+
     private static void Check(Reply reply, bool isAllowed, string why) =>
         Assert.True(isAllowed != (reply.IsError && reply.String.StartsWith("NOPERM ", StringComparison.Ordinal)),
             $"{(isAllowed ? "allowed" : "denied")}, but {reply}: {why}");
 
-    private static void CheckScript(RespClient client, string[] call, bool isAllowed, string why)
+    private static void CheckScript(RespClient client, string[] script, bool isAllowed, string why)
     {
-        var reply = Say(client, ["EVAL", "return redis.pcall(unpack(ARGV))", "0", .. call]);
+        var reply = Say(client, script);
         // Some commands no script may call: that is said first.
         if (reply.IsError && reply.String.StartsWith("ERR This Redis command is not allowed", StringComparison.Ordinal))
             return;

@@ -20,13 +20,28 @@ internal enum LatencyEvent
 
     /// <summary>A turn of a worker: what it did between two looks at its connections.</summary>
     WorkerTurn,
+
+    /// <summary>A write of the append-only file to the system, which takes it at once as a rule.</summary>
+    AofWrite,
+
+    /// <summary>A sync of the append-only file with `appendfsync always`: whoever has written waits for it.</summary>
+    AofFsyncAlways,
+
+    /// <summary>A sync of it beside clients.</summary>
+    AofFsync,
+
+    /// <summary>Clients that write were held up, since too much waited for a sync (aof-buffer-limit).</summary>
+    AofPending,
 }
 
 /// <summary>The names of <see cref="LatencyEvent"/>: the reference's where the cause is the same.</summary>
 internal static class LatencyEvents
 {
     private static readonly string[] Names =
-        ["command", "fast-command", "expire-cycle", "eviction-cycle", "gc-pause", "worker-turn"];
+    [
+        "command", "fast-command", "expire-cycle", "eviction-cycle", "gc-pause", "worker-turn", "aof-write",
+        "aof-fsync-always", "aof-fsync", "aof-write-pending-fsync",
+    ];
 
     public static int Count => Names.Length;
 

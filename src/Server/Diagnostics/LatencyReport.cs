@@ -14,6 +14,10 @@ internal static class LatencyReport
     private const string Nothing = "Nothing took as long as latency-monitor-threshold, since the start or the last "
         + "LATENCY RESET.\n";
 
+    private const string DiskAdvice = "The disk took long for the append-only file. See who else writes to it "
+        + "(snapshots, other programs), or give appenddirname a disk of its own; aof-buffer-limit says how much may "
+        + "wait for it before clients do.";
+
     private const string Title = "What took long, by kind of event:\n\n";
 
     /// <summary>The whole report.</summary>
@@ -77,6 +81,14 @@ internal static class LatencyReport
             case LatencyEvent.WorkerTurn:
                 yield return "A worker had much to do in one turn. If no command was slow at that time, the system "
                     + "gave it no processor: look at other programs, limits of the container, and swapping.";
+                break;
+            case LatencyEvent.AofWrite or LatencyEvent.AofFsync or LatencyEvent.AofPending:
+                yield return DiskAdvice;
+                break;
+            case LatencyEvent.AofFsyncAlways:
+                yield return DiskAdvice;
+                yield return "With \"appendfsync always\" each reply to a write waits for the disk; with \"everysec\" "
+                    + "none does, and a power cut loses a second.";
                 break;
         }
     }

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
+using Kv.Server.Diagnostics;
 using Kv.Server.Effects;
 using Microsoft.Extensions.Logging;
 
@@ -39,6 +40,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private readonly AofFiles _files;
     private readonly ServerOptions _options;
     private readonly ILogger _log;
+    private readonly LatencyMonitor _latency;
     private readonly TimeProvider _time;
     private readonly Action _onMore;
     private readonly int _syncMs;
@@ -66,10 +68,11 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <param name="end">Where it ends.</param>
     /// <param name="onMore">Called when <see cref="WrittenTicket"/> or <see cref="DurableTicket"/> has grown.</param>
     public AofWriter(AofFiles files, IAofFile file, AofEnd end, ServerOptions options, ILogger log, TimeProvider time,
-        Action onMore, int syncMs = SyncMsUsual)
+        LatencyMonitor latency, Action onMore, int syncMs = SyncMsUsual)
     {
-        (_files, _file, _options, _log, _time, _onMore, _syncMs) =
-            (files, file, options, log, time, onMore, syncMs);
+        (_files, _options, _log, _time, _latency, _onMore, _syncMs) =
+            (files, options, log, time, latency, onMore, syncMs);
+        _file = new TimedAofFile(file, options, latency);
         (_info, _position, _sum) = (end.File, end.Length, end.Sum);
         _durable = _tailFrom = _marked = _position;
         _needsSelect = true;
@@ -403,6 +406,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         if (_tail.Bytes <= _options.AofBufferLimit) return;
         Volatile.Write(ref _delayed, _delayed + 1);
+        long begin = Stopwatch.GetTimestamp();
         // Ends: a sync, or another file, takes all; so does the end.
         while (_tail.Bytes > _options.AofBufferLimit && !_isClosed && !_isEnding)
         {
@@ -411,6 +415,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
             Monitor.Wait(_guard, _syncMs);
         }
 
+        _latency.Note(LatencyEvent.AofPending, Stopwatch.GetTimestamp() - begin);
         _isWaiting = false;
     }
 
@@ -589,7 +594,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     {
         _file.Dispose();
         Volatile.Write(ref _earlierBytes, _earlierBytes + _position);
-        (_file, _info, _sum) = (file, end.File, end.Sum);
+        (_file, _info, _sum) = (new TimedAofFile(file, _options, _latency), end.File, end.Sum);
         Volatile.Write(ref _position, end.Length);
         _durable = _tailFrom = end.Length;
         _markBytes = 0;

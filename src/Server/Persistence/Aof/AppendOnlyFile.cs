@@ -286,7 +286,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     }
 
     private AofWriter NewWriter(IAofFile file, AofEnd end) =>
-        new(_files!, file, end, Options, server.Data, server.Time, Release);
+        new(_files!, file, end, Options, server.Data, server.Time, server.Latency, Release);
 
     private void Use(AofWriter writer)
     {

@@ -1,5 +1,6 @@
 using System.Text;
 using Kv.Server.Configuration;
+using Kv.Server.Diagnostics;
 using Kv.Server.Persistence.Aof;
 using Kv.Tests.Harness;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -25,6 +26,8 @@ internal sealed class AofBed : IDisposable
     public ServerOptions Options { get; }
 
     public AofFiles Files { get; }
+
+    public LatencyMonitor Latency { get; } = new(TimeProvider.System);
 
     public AofWriter? Writer { get; private set; }
 
@@ -53,7 +56,7 @@ internal sealed class AofBed : IDisposable
         }
 
         return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, TimeProvider.System,
-            () => Interlocked.Increment(ref Told), SyncMs);
+            Latency, () => Interlocked.Increment(ref Told), SyncMs);
     }
 
     /// <summary>What a server has after it has loaded the files of a disk: each key of the first database, with its

@@ -25,7 +25,7 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
         _options = options;
         _lines = new LineQueue(options.LogFile.Length > 0 ? OpenFile() : Console.OpenStandardOutput());
         if (!options.SyslogEnabled) return;
-        _syslog = new SyslogStream(syslogPath);
+        _syslog = new SyslogStream(syslogPath, SayLost);
         _syslogLines = new LineQueue(_syslog);
     }
 
@@ -72,6 +72,17 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
         _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
             dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
         _syslogLines?.Add(Syslog(line), dropped => Syslog(Missing(dropped)));
+    }
+
+    /// <summary>Says in the log that the system's log is not there: its lines are missing, and who looks for them
+    /// there looks here next.</summary>
+    private void SayLost(string reason)
+    {
+        if (!IsEnabled(LogLevel.Warning)) return;
+        var line = new LogLine(LogLevel.Warning, "Log", $"The system's log cannot be reached (syslog-enabled); lines "
+            + $"for it are dropped until it can. {reason}", null);
+        _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
+            dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
     }
 
     private byte[] Syslog(LogLine line) =>

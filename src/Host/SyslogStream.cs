@@ -8,7 +8,9 @@ namespace Kv.Host;
 /// nobody else; for one line at most half a second. Lines that cannot be sent are dropped and counted. After an error
 /// it connects again, at most once a second: the log's own daemon may have been restarted.
 /// </remarks>
-internal sealed class SyslogStream(string path) : Stream
+/// <param name="lost">Called when there is nobody to send to, with the reason; once, until there is somebody
+/// again.</param>
+internal sealed class SyslogStream(string path, Action<string> lost) : Stream
 {
     public const string DefaultPath = "/dev/log";
 
@@ -19,6 +21,7 @@ internal sealed class SyslogStream(string path) : Stream
 
     private Socket? _socket;
     private long _triedTickMs = -ReconnectMs, _dropped;
+    private bool _isLost;
 
     /// <summary>Lines that could not be sent.</summary>
     public long Dropped => Interlocked.Read(ref _dropped);
@@ -93,11 +96,14 @@ internal sealed class SyslogStream(string path) : Stream
             };
             socket.Connect(new UnixDomainSocketEndPoint(path));
             _socket = socket;
+            _isLost = false;
             return true;
         }
-        catch (SocketException)
+        catch (SocketException exception)
         {
             socket?.Dispose();
+            if (!_isLost) lost($"{path}: {exception.Message}");
+            _isLost = true;
             return false;
         }
     }

@@ -136,6 +136,39 @@ public sealed partial class LogFormatTests : IDisposable
         Eventually.Holds(() => lost.DroppedLines == 1, () => "the line is not counted");
     }
 
+    [Fact]
+    public void That_there_is_no_system_log_is_said_once_in_the_log_that_there_is()
+    {
+        string file = Path.Combine(_directory, "kv.log");
+        using var socket = new NotifySocket();
+        using var log = new LineLogging(Options(LogFormat.Text), Path.Combine(_directory, "devlog"));
+        for (int i = 1; i <= 3; i++) Lose(i);
+        Eventually.Holds(() => Lost().Length == 1, () => File.ReadAllText(file));
+        Assert.Contains("devlog: ", Lost()[0], StringComparison.Ordinal);
+        File.Move(socket.Path, Path.Combine(_directory, "devlog"));
+        Eventually.Holds(() =>
+        {
+            log.CreateLogger("Part").LogWarning("line");
+            return socket.HasInput;
+        }, () => "nothing arrives");
+        socket.Dispose();
+        File.Delete(Path.Combine(_directory, "devlog"));
+        Eventually.Holds(() =>
+        {
+            log.CreateLogger("Part").LogWarning("line");
+            return Lost().Length == 2;
+        }, () => File.ReadAllText(file));
+
+        void Lose(int count)
+        {
+            log.CreateLogger("Part").LogWarning("line");
+            Eventually.Holds(() => log.DroppedLines == count, () => "the line is not counted");
+        }
+
+        string[] Lost() => [.. File.ReadAllLines(file).Where(line => line.Contains(
+            " warning Log: The system's log cannot be reached (syslog-enabled)", StringComparison.Ordinal))];
+    }
+
     // The thread that writes lives on, whatever becomes of its output.
     [Theory]
     [InlineData(typeof(IOException)), InlineData(typeof(System.Net.Sockets.SocketException))]

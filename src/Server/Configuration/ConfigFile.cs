@@ -32,7 +32,7 @@ internal static class ConfigFile
         if (problems.Count >= ProblemsMax) return;
         try
         {
-            using var stream = File.OpenRead(path);
+            using var stream = StartFile.Open(path);
             Read(stream, path, lines, problems, depth);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException

@@ -85,7 +85,7 @@ internal static class EnvironmentOptions
         content = why = "";
         try
         {
-            using var file = File.OpenRead(path);
+            using var file = StartFile.Open(path);
             var bytes = new byte[TextType.CharsMax + 1];
             int count = file.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);
             if (count == bytes.Length) why = $"the file is longer than {TextType.CharsMax} bytes";

@@ -1,4 +1,5 @@
 using System.Net;
+using Kv.Server.Configuration;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Configuration;
@@ -44,6 +45,26 @@ public sealed class OptionCheckTests : IDisposable
 
             """.ReplaceLineEndings("\n"), result.Errors);
         Assert.EndsWith(" 1 warning, 8 errors\n", result.Output, StringComparison.Ordinal);
+    }
+
+    // Opening a pipe waits until somebody opens its other end, if ever.
+    [Fact]
+    public void A_pipe_is_read_if_somebody_writes_to_it_and_given_up_if_nobody_does()
+    {
+        string pipe = Path.Combine(_directory, "pipe");
+        Assert.Equal(0, ChildProcess.Run(Requires.Tool("mkfifo"), [pipe]).ExitCode);
+        using (var silent = StartFile.Open(pipe, silentMsMax: 20))
+            Assert.Contains("nobody has written", Assert.Throws<IOException>(() => silent.ReadByte()).Message,
+                StringComparison.Ordinal);
+
+        // The writer waits for a reader to open it; the reader waits for what is written.
+        var writer = new Thread(() => File.WriteAllText(pipe, "port 7000\nhz 20\n"));
+        writer.Start();
+        var result = Check(pipe);
+        writer.Join();
+        Assert.Equal((0, ""), (result.ExitCode, result.Errors));
+        Assert.Contains($"{pipe}:1: port 7000", result.Output, StringComparison.Ordinal);
+        Assert.Contains($"{pipe}:2: hz 20", result.Output, StringComparison.Ordinal);
     }
 
     [Theory, InlineData("foo bar"), InlineData("port \"1"), InlineData("port x")]

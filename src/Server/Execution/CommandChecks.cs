@@ -104,6 +104,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         var verdict = rules.Check(context.Command, context.Args);
         if (verdict.IsAllowed) return true;
         var session = context.Session;
+        session.LastCommand = context.Command;      // the log shows the client as it is now
         AccessDenial.Note(session, session.InMulti ? AccessContext.Multi : AccessContext.TopLevel, verdict,
             context.Command, context.Args);
         return Refuse(ref context, Text("NOPERM " + AccessDenial.Reason(verdict, session.User, context.Command)));

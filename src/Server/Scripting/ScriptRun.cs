@@ -94,6 +94,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         _keepsWorker = context.InTransaction;
         _fate.Begin();
         _begin = 0;
+        if (!context.InTransaction) context.Session.LastCommand = context.Command;      // for those who look meanwhile
         _commands.Begin(script, isReadOnly, context.Session);
         _commands.Bind(context.Store, context.Counters);
         int first = context.Args.Position;

@@ -1,11 +1,12 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Text.RegularExpressions;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Users;
 
 /// <summary>Clients of users, and what a change of their rules does to them, at once.</summary>
-public sealed class LiveUserTests
+public sealed partial class LiveUserTests
 {
     public static TheoryData<string> Transports => ["epoll", "pipelines"];
 
@@ -260,8 +261,12 @@ public sealed class LiveUserTests
         var entries = admin.Ok("ACL LOG").Items!;
         admin.Ok("ACL LOG RESET");
         admin.Ok("ACL DELUSER u");
-        return [.. entries.Select(entry => string.Join(' ', entry.Items!.Take(10).Select(item => item.ToString())))];
+        return [.. entries.Select(entry => string.Join(' ', entry.Items!.Take(10).Select(item => item.ToString()))
+            + CommandOf().Match(entry.Items![13].String).Value)];
     }
+
+    [GeneratedRegex(" cmd=[^ ]*")]
+    private static partial Regex CommandOf();
 
     private static RespClient As(TestServer server, string user)
     {

@@ -273,6 +273,7 @@ internal static class ConnectionCommands
             return true;
         }
 
+        if (!context.InTransaction) session.LastCommand = context.Command;      // the log shows the client as it is now
         context.Server.AccessLog.Add(session, session.InMulti ? AccessContext.Multi : AccessContext.TopLevel,
             Denial.Auth, context.Args[0].Span, UserTable.DecodeName(user));
         long delayMs = failures.Add(session.Address, user);

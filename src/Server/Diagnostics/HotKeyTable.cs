@@ -86,7 +86,7 @@ internal sealed class HotKeyTable
             Halve(nowMs);
             double uses = (double)_interval * keys;
             _total += uses;
-            ulong id = hash ^ ((ulong)database * 0x9E3779B97F4A7C15);
+            ulong id = IdOf(hash, database);
             int at = _ids.AsSpan(0, _count).IndexOf(id);
             if (at < 0) at = Take(id, database, name);
             ref var entry = ref _entries[at];
@@ -125,6 +125,20 @@ internal sealed class HotKeyTable
         }
     }
 
+    /// <summary>The uses of a key that are known to be its own; 0 where it is not among the keys of the table.</summary>
+    /// <param name="nameBytes">The length of its name.</param>
+    public double UsesOf(ulong hash, int database, int nameBytes, long nowMs)
+    {
+        lock (_guard)
+        {
+            Halve(nowMs);
+            int at = _ids.AsSpan(0, _count).IndexOf(IdOf(hash, database));
+            if (at < 0) return 0;
+            ref readonly var entry = ref _entries[at];
+            return entry.Database == database && entry.NameBytes == nameBytes ? entry.Own : 0;
+        }
+    }
+
     /// <summary>Forgets everything.</summary>
     public void Reset(long nowMs)
     {
@@ -135,6 +149,8 @@ internal sealed class HotKeyTable
             _beganMs = _halvedAtMs = nowMs;
         }
     }
+
+    private static ulong IdOf(ulong hash, int database) => hash ^ ((ulong)database * 0x9E3779B97F4A7C15);
 
     private void FollowRate(long nowMs)
     {

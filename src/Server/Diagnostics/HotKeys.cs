@@ -42,6 +42,16 @@ internal sealed class HotKeys(TimeProvider time)
         return new HotKeyReading([.. sum.Values], total);
     }
 
+    /// <summary>How often a key was used of late, as OBJECT FREQ says it.</summary>
+    /// <returns>From 0 to 255: ten times the binary logarithm of its uses and one.</returns>
+    public int FrequencyOf(ulong hash, int database, int nameBytes)
+    {
+        double uses = 0;
+        long now = NowMs;
+        foreach (var table in Volatile.Read(ref _tables)) uses += table.UsesOf(hash, database, nameBytes, now);
+        return (int)Math.Min(byte.MaxValue, 10 * Math.Log2(1 + uses));
+    }
+
     /// <summary>Forgets all that was counted (CONFIG RESETSTAT).</summary>
     public void Reset()
     {

@@ -9,7 +9,7 @@ namespace Kv.Server.Execution;
 /// <remarks>
 /// Commands are counted by the window, not one by one, and looked at before they run, when their arguments are there
 /// still. What a client may not do is not noted, and neither is what cannot be run; of a command of several keys one
-/// is, by chance. What scripts call is not noted, but the keys that they are given are. Threads: the window's.
+/// is, by chance. OBJECT and MEMORY USAGE are no uses. What scripts call is not noted, but the keys that they are given are. Threads: the window's.
 /// </remarks>
 internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : IDisposable
 {
@@ -34,6 +34,7 @@ internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : I
         if (!session.Authenticated) return;
         if (command.Subcommands.Length > 0 && args.Count > 1)
             command = command.FindSubcommand(args[1].Span) ?? command;
+        if (command.IsNoUse) return;
         if (command.Keys.Length == 0 || args.Count < command.ArgumentsMin || args.Count > command.ArgumentsMax) return;
         if (session.Restriction is { } rules
             && (args.Count > CheckedArgumentsMax || !rules.Check(command, args).IsAllowed)) return;

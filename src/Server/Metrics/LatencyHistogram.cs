@@ -67,6 +67,10 @@ internal sealed class LatencyHistogram
         }
     }
 
+    /// <summary>How the reference shows the bound 2^exponent nanoseconds: as the highest microsecond that its own
+    /// histogram, of 128 places for each doubling, does not tell from it.</summary>
+    public static long ShownMicroseconds(int exponent) => ((1L << exponent) + (1L << (exponent - 7)) - 1) / 1000;
+
     /// <summary>The nanoseconds that so many percent of all times do not exceed; at most a sixteenth too many. For 0
     /// percent, what no time is less than.</summary>
     public long AtPercentile(double percent)

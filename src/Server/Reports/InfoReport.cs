@@ -78,15 +78,12 @@ internal static class InfoReport
 
     private static void AppendLatencies(StringBuilder text, ServerReading reading)
     {
-        if (!reading.Options.LatencyTracking) return;
         var percentiles = LatencyPercentile.Of(reading.Options);
-        foreach (var (command, _) in reading.Commands)
+        foreach (var (command, latencies, _) in reading.Latencies)
         {
-            var latencies = reading.Server.Counters.LatenciesOf(command);
-            if (latencies.Total == 0) continue;
             var figures = percentiles.Select(
                 p => Invariant($"p{p.Text}={latencies.AtPercentile(p.Percent) / 1000.0:F3}"));
-            text.Append("latency_percentiles_usec_").Append(command.FullName).Append(':')
+            text.Append("latency_percentiles_usec_").Append(command).Append(':')
                 .AppendJoin(',', figures).Append("\r\n");
         }
     }

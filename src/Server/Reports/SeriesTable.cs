@@ -1,6 +1,8 @@
 using System.Globalization;
 using Kv.Server.Configuration;
+using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
+using Kv.Server.Metrics;
 using Kv.Storage;
 
 namespace Kv.Server.Reports;
@@ -15,6 +17,9 @@ internal static class SeriesTable
     private const int DatabasesAlways = 16;
 
     private const double Microsecond = 1e-6;
+
+    /// <summary>Bounds on the page, as powers of two nanoseconds: a microsecond and a second.</summary>
+    private const int LowestBound = 10, HighestBound = 30;
 
     public static readonly MetricSeries[] Rows =
     [
@@ -48,6 +53,20 @@ internal static class SeriesTable
             r => ByCommand(r, counts => counts.Rejected)),
         new("redis_commands_failed_calls_total", MetricKind.Counter, "Calls of a command that ended with an error",
             ["cmd"], r => ByCommand(r, counts => counts.Failed)),
+        new("redis_latency_percentiles_usec", MetricKind.Gauge,
+            "Microseconds that so many percent of a command's calls did not exceed, since the start or CONFIG RESETSTAT",
+            ["cmd", "quantile"], Percentiles),
+        new("redis_commands_latencies_usec_bucket", MetricKind.Counter,
+            "Calls of a command that took up to so many microseconds", ["cmd", "le"], Buckets),
+        new("redis_commands_latencies_usec_sum", MetricKind.Counter, "Microseconds of all calls of a command", ["cmd"],
+            r => r.Latencies.Select(of => new Sample(of.Counts.Microseconds, of.Command))),
+        new("redis_commands_latencies_usec_count", MetricKind.Counter, "Calls of a command that are in the buckets",
+            ["cmd"], r => r.Latencies.Select(of => new Sample(of.Latencies.Total, of.Command))),
+        new("redis_latency_spike_last", MetricKind.Gauge, "Unix time of the last sample of an event of LATENCY",
+            ["event_name"], r => r.Server.Latency.All().Select(of => new Sample(of.Samples[^1].UnixSeconds, of.Name))),
+        new("redis_latency_spike_duration_seconds", MetricKind.Gauge, "How long the last sample of an event took",
+            ["event_name"],
+            r => r.Server.Latency.All().Select(of => new Sample(of.Samples[^1].Milliseconds / 1000.0, of.Name))),
         new("redis_errors_total", MetricKind.Counter, "Replies that were errors, by their first word", ["err"],
             r => r.Server.Counters.Errors.OrderBy(error => error.Code, StringComparer.Ordinal)
                 .Select(error => new Sample(error.Count, error.Code))),
@@ -83,6 +102,32 @@ internal static class SeriesTable
 
     private static IEnumerable<Sample> ByCommand(ServerReading reading, Func<CommandCounts, double> read) =>
         reading.Commands.Select(called => new Sample(read(called.Counts), called.Command.FullName));
+
+    private static IEnumerable<Sample> Percentiles(ServerReading reading)
+    {
+        var percentiles = LatencyPercentile.Of(reading.Options);
+        return from of in reading.Latencies
+            from percentile in percentiles
+            select new Sample(of.Latencies.AtPercentile(percentile.Percent) / 1000.0, of.Command, percentile.Text);
+    }
+
+    // Those of LATENCY HISTOGRAM; all of them always, so that rates of each can be had from the first call on.
+    private static IEnumerable<Sample> Buckets(ServerReading reading)
+    {
+        foreach (var (command, latencies, _) in reading.Latencies)
+        {
+            long all = 0;
+            foreach (var (exponent, count) in latencies.Cumulative(LowestBound))
+            {
+                all = count;
+                if (exponent > HighestBound) continue;
+                string bound = LatencyHistogram.ShownMicroseconds(exponent).ToString(CultureInfo.InvariantCulture);
+                yield return new Sample(count, command, bound);
+            }
+
+            yield return new Sample(all, command, "+Inf");
+        }
+    }
 
     private static IEnumerable<Sample> ByDatabase(ServerReading reading, Func<int, double> read) =>
         from database in reading.Databases(DatabasesAlways)

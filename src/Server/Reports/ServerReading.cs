@@ -19,6 +19,7 @@ internal sealed class ServerReading(KvServer server, StoreSession? session = nul
     private Environment.ProcessCpuUsage? _cpu;
     private MemoryUse? _use;
     private List<(Command Command, CommandCounts Counts)>? _commands;
+    private List<(string Command, LatencyHistogram Latencies, CommandCounts Counts)>? _latencies;
     private HotKeyReading? _hotKeys;
     private IReadOnlyList<BigKey>? _bigKeys;
     private long? _residentBytes, _collectorBytes, _scriptMachineBytes, _unixMicroseconds;
@@ -78,6 +79,12 @@ internal sealed class ServerReading(KvServer server, StoreSession? session = nul
 
     /// <summary>The commands and subcommands that somebody has called, with their counts over all workers.</summary>
     public IReadOnlyList<(Command Command, CommandCounts Counts)> Commands => _commands ??= CountCommands();
+
+    /// <summary>How long the calls of these commands took, where latency-tracking has it noted.</summary>
+    public IReadOnlyList<(string Command, LatencyHistogram Latencies, CommandCounts Counts)> Latencies =>
+        _latencies ??= Options.LatencyTracking ? [.. Commands
+            .Select(called => (called.Command.FullName, server.Counters.LatenciesOf(called.Command), called.Counts))
+            .Where(called => called.Item2.Total > 0)] : [];
 
     /// <summary>The databases that a report has lines of: those with keys, and all of the first
     /// <paramref name="always"/>.</summary>

@@ -73,7 +73,7 @@ internal static class ReplyComparer
             case "PTTL" or "PEXPIRETIME": return IsNear(ours, theirs, 2000);
             case "RANDOMKEY": return ours.IsNull == theirs.IsNull;
             case "TIME": return ours.Items?.Count == theirs.Items?.Count;
-            case "OBJECT": return Word(command, 1) is "IDLETIME"
+            case "OBJECT": return Word(command, 1) is "IDLETIME" or "FREQ"
                 ? ours.Type == ':' : IsWrittenOtherwise(ours, theirs) || IsPackedSince70(ours, theirs);
             case "DBSIZE": return true; // counts keys that have expired until they are swept
             default: return false;

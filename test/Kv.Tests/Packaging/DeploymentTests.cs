@@ -75,6 +75,9 @@ public sealed partial class DeploymentTests : IDisposable
             .Distinct().ToList();
         Assert.True(names.Count > 40, "the dashboard has lost its panels");
         Assert.Equal([], names.Except(page.Types.Keys));
+        // Latency, memory, hot keys, the collector.
+        Assert.Equal([], new[] { "redis_commands_latencies_usec_bucket", "redis_latency_spike_duration_seconds",
+            "redis_memory_used_bytes", "kv_hottest_key_ratio", "kv_gc_pause_seconds_total" }.Except(names));
         // A rate is that of a counter.
         Assert.All(expressions.SelectMany(expression => Rate().Matches(expression)), match =>
             Assert.Equal("counter", page.Types[match.Groups[1].Value]));

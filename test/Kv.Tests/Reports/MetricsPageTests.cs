@@ -1,4 +1,6 @@
+using System.Diagnostics;
 using System.Globalization;
+using Kv.Server.Diagnostics;
 using Kv.Server.Reports;
 using Kv.Tests.Harness;
 using Kv.Tests.Http;
@@ -61,6 +63,8 @@ public class MetricsPageTests
         redis_client_query_buffer_limit_disconnections_total redis_client_output_buffer_limit_disconnections_total
         redis_reply_buffer_shrinks_total redis_reply_buffer_expands_total redis_acl_access_denied_auth_total
         redis_acl_access_denied_cmd_total redis_acl_access_denied_key_total redis_acl_access_denied_channel_total
+        redis_latency_percentiles_usec redis_commands_latencies_usec_bucket redis_commands_latencies_usec_sum
+        redis_commands_latencies_usec_count redis_latency_spike_last redis_latency_spike_duration_seconds
         """;
 
     [Fact]
@@ -76,6 +80,42 @@ public class MetricsPageTests
             if (family.Key.StartsWith("kv_", StringComparison.Ordinal))
                 Assert.Equal(family.Value == "counter", family.Key.EndsWith("_total", StringComparison.Ordinal));
         });
+    }
+
+    [Fact]
+    public void Latencies_are_those_of_LATENCY_and_INFO()
+    {
+        using var server = new MetricsServer();
+        using var client = server.Kv.Connect();
+        client.Ok("CONFIG SET latency-monitor-threshold 1");
+        client.Ok("CONFIG SET latency-tracking-info-percentiles \"50 99.9\"");
+        for (int i = 0; i < 1000; i++) client.Ok("GET k");
+        server.Kv.Server.Latency.Note(LatencyEvent.GcPause, Stopwatch.Frequency / 4);
+        string shown = client.Info("latency_percentiles_usec_get");
+        var histogram = client.Ok("LATENCY HISTOGRAM get").Items![1].Items!;
+        var page = Scrape(server);
+        const string name = "redis_commands_latencies_usec";
+        Assert.Equal(1000, page[name + "_count{cmd=\"get\"}"]);
+        Assert.Equal(1000, page[name + "_bucket{cmd=\"get\",le=\"+Inf\"}"]);
+        Assert.Equal(page["redis_commands_duration_seconds_total{cmd=\"get\"}"] * 1e6,
+            page[name + "_sum{cmd=\"get\"}"], 1e-3);
+        var bounds = histogram[3].Items!;
+        Assert.NotEmpty(bounds);
+        for (int i = 0; i < bounds.Count; i += 2)
+            if (bounds[i].Integer < 1_000_000)
+                Assert.Equal(bounds[i + 1].Integer, page[$"{name}_bucket{{cmd=\"get\",le=\"{bounds[i].Integer}\"}}"]);
+        foreach (string figure in shown.Split(','))
+        {
+            string[] pair = figure[1..].Split('=');
+            Assert.Equal(double.Parse(pair[1], CultureInfo.InvariantCulture),
+                page[$"redis_latency_percentiles_usec{{cmd=\"get\",quantile=\"{pair[0]}\"}}"], 1e-3);
+        }
+
+        Assert.Equal(0.25, page["redis_latency_spike_duration_seconds{event_name=\"gc-pause\"}"]);
+        Assert.Equal(client.Ok("LATENCY LATEST").Items!.Single(of => of.Items![0].String == "gc-pause").Items![1].Integer,
+            page["redis_latency_spike_last{event_name=\"gc-pause\"}"]);
+        client.Ok("CONFIG SET latency-tracking no");
+        Assert.DoesNotContain(Scrape(server).Samples, sample => sample.StartsWith(name, StringComparison.Ordinal));
     }
 
     /// <summary>So that a new metric of ours is not forgotten.</summary>

@@ -53,7 +53,7 @@ public class MetricsDocumentTests
     | `GET /status.json` | what the web page draws: INFO, the slow log, clients, options |
     | `GET /metrics` | all figures, as above |
     | `GET /healthz` | 200 as long as the server replies |
-    | `GET /readyz` | 200, or 503 and why clients should go elsewhere: `stopping` |
+    | `GET /readyz` | 200, or 503 and why clients should go elsewhere: `loading`, `stopping` |
 
     They are on two ports:
 

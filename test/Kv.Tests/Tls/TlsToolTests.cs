@@ -73,6 +73,20 @@ public sealed class TlsToolTests : IDisposable
         _server.AwaitInfo("kv_tls_failed_handshakes", "1");
     }
 
+    // Each costs the server as much as a handshake, and the client nothing: once it is in there are no more.
+    [Fact]
+    public void Known_G09_a_client_cannot_begin_another_handshake_on_its_connection()
+    {
+        // "R" is s_client's own command for it.
+        var result = ChildProcess.Run(Requires.Tool("openssl"),
+            ["s_client", "-connect", $"localhost:{Port}", "-tls1_2", "-cert", _cert, "-key", _key],
+            "R\nPING\r\n"u8.ToArray());
+        Assert.Contains("RENEGOTIATING", result.Errors, StringComparison.Ordinal);
+        Assert.DoesNotContain("+PONG", result.Output, StringComparison.Ordinal);
+        _server.AwaitInfo("kv_tls_clients", "0");
+        Assert.Equal("1", _server.Info("kv_tls_handshakes"));
+    }
+
     [Fact]
     public void Python3_redis_works_with_ssl()
     {

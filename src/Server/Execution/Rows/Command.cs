@@ -97,6 +97,10 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     /// <summary>Index of the name of another call that is among the arguments; 0: there is none.</summary>
     public int InnerCall { get; init; }
 
+    /// <summary>Whether it asks about a key for whoever looks after the server, which makes the key no hotter
+    /// (<see cref="KeySampler"/>).</summary>
+    public bool IsNoUse { get; init; }
+
     /// <summary>Tips for clients and proxies, such as "nondeterministic_output".</summary>
     public string[] Tips { get; init; } = [];
 

@@ -38,7 +38,7 @@ internal static class LatencyHistogramReply
         long before = 0;
         foreach (var (exponent, count) in latencies.Cumulative(FirstExponent))
         {
-            if (count > before) bounds.Add((BoundOf(exponent), count));
+            if (count > before) bounds.Add((LatencyHistogram.ShownMicroseconds(exponent), count));
             before = count;
         }
 
@@ -54,10 +54,6 @@ internal static class LatencyHistogramReply
             reply.WriteInteger(count);
         }
     }
-
-    /// <summary>How the reference shows the bound 2^exponent nanoseconds: as the highest time that its own histogram,
-    /// of 128 places for each doubling, does not tell from it.</summary>
-    private static long BoundOf(int exponent) => ((1L << exponent) + (1L << (exponent - 7)) - 1) / 1000;
 
     /// <summary>A command with its subcommands, or one subcommand ("config|get"); none when there is no such
     /// command.</summary>

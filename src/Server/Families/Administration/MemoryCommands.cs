@@ -51,6 +51,7 @@ internal static class MemoryCommands
                     Complexity = "O(1) for strings; O(N) where N is the number of elements sampled.",
                     Since = "4.0.0", Group = CommandGroup.Server,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    IsNoUse = true,
                 },
             ],
         },

@@ -129,14 +129,16 @@ internal static class KeyCommands
                     Summary = "Returns the name that Redis has for the way such a value is kept.",
                     Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    IsNoUse = true,
                     Tips = ["nondeterministic_output"],
                 },
                 new("FREQ", arity: 3, ObjectFreq)
                 {
                     Usage = "key",
-                    Summary = "Returns how often a key is used; only under an LFU policy.",
+                    Summary = "Returns how often a key is used: from 0 to 255, of a logarithm.",
                     Complexity = "O(1)", Since = "4.0.0", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    IsNoUse = true,
                     Tips = ["nondeterministic_output"],
                 },
                 new("IDLETIME", arity: 3, ObjectIdleTime)
@@ -145,6 +147,7 @@ internal static class KeyCommands
                     Summary = "Returns the seconds since anything was written near the key in the log.",
                     Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    IsNoUse = true,
                     Tips = ["nondeterministic_output"],
                 },
                 new("REFCOUNT", arity: 3, ObjectRefCount)
@@ -153,6 +156,7 @@ internal static class KeyCommands
                     Summary = "Returns 1, or the largest 32-bit integer for small integers, as Redis does.",
                     Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
+                    IsNoUse = true,
                     Tips = ["nondeterministic_output"],
                 },
                 HelpReply.Row("6.2.0", CommandGroup.Generic, categories: AclCategories.Keyspace),
@@ -382,14 +386,16 @@ internal static class KeyCommands
         context.Reply.WriteInteger(isShared ? SharedReferences : 1);
     }
 
+    // Without an LFU policy Redis has an error. Here the hot keys are known whatever the policy is, so that
+    // redis-cli --hotkeys finds them.
     private static void ObjectFreq(ref CommandContext context)
     {
         var read = default(ReadHeat);
-        if (!TryReadObject(ref context, ref read)) return;
-        if (context.Server.Store.CountsFrequency) context.Reply.WriteInteger(read.Frequency);
-        else context.Fail("ERR An LFU maxmemory policy is not selected, access frequency not tracked. "u8
-            + "Please note that when switching between policies at runtime LRU and LFU data will take some time "u8
-                + "to adjust."u8);
+        var key = context.Args.NextKey();
+        if (!TryReadObject(ref context, key, ref read)) return;
+        var server = context.Server;
+        context.Reply.WriteInteger(server.Store.CountsFrequency ? read.Frequency
+            : server.HotKeys.FrequencyOf(key.Hash, context.Session.Database, key.Bytes.Length));
     }
 
     private static void ObjectIdleTime(ref CommandContext context)
@@ -404,11 +410,12 @@ internal static class KeyCommands
 
     /// <summary>Reads something of the value at the one key; nil is answered when there is none.</summary>
     private static bool TryReadObject<TRead>(ref CommandContext context, ref TRead read)
+        where TRead : struct, IValueRead => TryReadObject(ref context, context.Args.NextKey(), ref read);
+
+    private static bool TryReadObject<TRead>(ref CommandContext context, Key key, ref TRead read)
         where TRead : struct, IValueRead
     {
-        var key = context.Args.NextKey();
         if (!context.Args.Finish(context.Reply)) return false;
-
         var status = context.Store.Read(key, DataType.Any, ref read);
         if (status == StoreStatus.Ok) return true;
         if (status == StoreStatus.NotFound) context.Reply.WriteNull();

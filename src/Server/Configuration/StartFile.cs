@@ -55,7 +55,8 @@ internal static partial class StartFile
 
         public override int Read(Span<byte> buffer)
         {
-            var wanted = new PollEntry { Descriptor = (int)file.SafeFileHandle.DangerousGetHandle(), Events = Readable };
+            int descriptor = (int)file.SafeFileHandle.DangerousGetHandle();
+            var wanted = new PollEntry { Descriptor = descriptor, Events = Readable };
             long end = Environment.TickCount64 + silentMsMax;
             int found;
             // Ends: there is something, or the time is over. A signal makes it look once more.

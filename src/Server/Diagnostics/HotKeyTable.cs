@@ -125,7 +125,7 @@ internal sealed class HotKeyTable
         }
     }
 
-    /// <summary>The uses of a key that are known to be its own; 0 where it is not among the keys of the table.</summary>
+    /// <summary>The uses of a key that are known to be its own; 0 where it is not in the table.</summary>
     /// <param name="nameBytes">The length of its name.</param>
     public double UsesOf(ulong hash, int database, int nameBytes, long nowMs)
     {

@@ -54,7 +54,7 @@ internal static class SeriesTable
         new("redis_commands_failed_calls_total", MetricKind.Counter, "Calls of a command that ended with an error",
             ["cmd"], r => ByCommand(r, counts => counts.Failed)),
         new("redis_latency_percentiles_usec", MetricKind.Gauge,
-            "Microseconds that so many percent of a command's calls did not exceed, since the start or CONFIG RESETSTAT",
+            "Microseconds that so many percent of a command's calls did not exceed, since the start or a reset",
             ["cmd", "quantile"], Percentiles),
         new("redis_commands_latencies_usec_bucket", MetricKind.Counter,
             "Calls of a command that took up to so many microseconds", ["cmd", "le"], Buckets),

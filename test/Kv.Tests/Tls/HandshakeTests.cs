@@ -35,7 +35,7 @@ public sealed class HandshakeTests
     }
 
     [Theory, InlineData("yes"), InlineData("optional")]
-    public void Known_G09_a_certificate_of_strangers_an_expired_one_or_one_for_servers_is_refused_with_a_line(string required)
+    public void Known_G09_a_certificate_of_strangers_an_expired_one_or_one_for_servers_is_refused(string required)
     {
         using var log = new CapturedLog();
         using var server = new TlsServer(log, "--tls-auth-clients", required);

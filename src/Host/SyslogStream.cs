@@ -102,7 +102,9 @@ internal sealed class SyslogStream(string path, Action<string> lost) : Stream
         catch (SocketException exception)
         {
             socket?.Dispose();
-            if (!_isLost) lost($"{path}: {exception.Message}");
+            // What the system calls "no such file" has another name here.
+            if (!_isLost) lost(exception.SocketErrorCode == SocketError.AddressNotAvailable
+                ? $"There is no {path}" : $"{path}: {exception.Message}");
             _isLost = true;
             return false;
         }

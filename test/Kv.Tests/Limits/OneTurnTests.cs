@@ -11,8 +11,8 @@ namespace Kv.Tests.Limits;
 /// limit. Each round ends with a command that waits until the store's thread has freed what it may.</remarks>
 public sealed class OneTurnTests
 {
-    private const int Rounds = 24, PatienceMs = 60_000;
-    private const long Megabyte = 1 << 20, Value = 32 * Megabyte, WaitingMax = 3 * Value;
+    private const int Rounds = 18, PatienceMs = 60_000;
+    private const long Megabyte = 1 << 20, Value = 16 * Megabyte, WaitingMax = 3 * Value;
 
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void A_transaction_frees_what_its_commands_have_replaced(string transport)
@@ -22,21 +22,21 @@ public sealed class OneTurnTests
         client.Ok($"SETRANGE s {Value - 1} x");
         Check(server, client, 4, "BITOP NOT d s");
         Check(server, client, 4, "COPY s d REPLACE", "APPEND d y");
-        Check(server, client, 3, "SETRANGE d 33000000 x", "DEL d");
+        Check(server, client, 3, "SETRANGE d 17000000 x", "DEL d");
         client.Ok("FLUSHALL");
-        for (int from = 0; from < 600_000; from += 10_000)
+        for (int from = 0; from < 300_000; from += 10_000)
             client.Ok($"SADD s {string.Join(' ', Enumerable.Range(from, 10_000).Select(i => $"member:{i}"))}");
         Check(server, client, 3, "SUNIONSTORE d s");
     }
 
-    // Two strings of 2,900 take a table of 32 MB, which nobody else ever sees.
+    // Two strings of 2,050 take a table of 16 MB, which nobody else ever sees.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Tables_that_nobody_else_sees_do_not_wait_for_each_other(string transport)
     {
         using var server = Start(transport);
         using var client = server.Connect(2, PatienceMs);
-        client.Ok($"SET a {new string('a', 2900)}");
-        client.Ok($"SET b {new string('b', 2900)}");
+        client.Ok($"SET a {new string('a', 2050)}");
+        client.Ok($"SET b {new string('b', 2050)}");
         Check(server, client, 3, "LCS a b LEN");
     }
 
@@ -63,7 +63,7 @@ public sealed class OneTurnTests
     [Fact]
     public void A_transaction_does_not_go_far_beyond_maxmemory()
     {
-        using var server = KvInstance.Start("--maxmemory", "200mb", "--worker-threads", "1");
+        using var server = KvInstance.Start("--maxmemory", "100mb", "--worker-threads", "1");
         using var client = server.Connect(2, PatienceMs);
         client.Ok($"SETRANGE s {Value - 1} x");
         client.Ok("MULTI");
@@ -75,7 +75,7 @@ public sealed class OneTurnTests
         Assert.StartsWith("OOM", replies[11].String, StringComparison.Ordinal);
         Assert.Equal(1, replies[12].Integer);
         Assert.InRange(replies.Count(reply => reply.IsError), 5, 8);
-        Assert.InRange(server.Server.Store.PeakUsedBytes, 0, 200 * Megabyte + Value + (8 * Megabyte));
+        Assert.InRange(server.Server.Store.PeakUsedBytes, 0, 100 * Megabyte + Value + (8 * Megabyte));
     }
 
     private static KvInstance Start(string transport) => KvInstance.Start(

@@ -22,6 +22,9 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// <summary>How much of the feed may wait to be written while replies leave: some 20 ms of writing.</summary>
     private const int BehindBytes = 4 << 20;
 
+    /// <summary>How long it may wait while they do: a kill costs no more than about twice that.</summary>
+    private const int BehindMs = 40;
+
     private readonly object _guard = new();
     private ImmutableArray<Action> _releases = [];
     private AofFiles? _files;
@@ -32,6 +35,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private Thread? _keeper;
     private bool _isReady, _isLeaving, _isAsked, _isEnding, _holdsReplies, _hasFailed;
     private long _settledBytes, _grownFrom, _rewrites, _failures, _lastTookSeconds = -1, _retryTickMs;
+    private long _markTicket, _markTickMs;
 
     private ServerOptions Options => server.Options;
 
@@ -106,7 +110,19 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     /// disk, else for the system, when the file is far behind: a kill of the process loses no more than that.</summary>
     // With `always` set meanwhile the reply may leave before the disk has what it is about: that was done before.
     public bool Holds(long ticket) => HoldsReplies ? ticket > DurableTicket
-        : server.Feed.IsBehind(BehindBytes) && IsBehind(ticket);
+        : IsBehind(ticket) && (server.Feed.IsBehind(BehindBytes) || IsLate(ticket));
+
+    /// <summary>Whether the system has not got for long what was done some time ago.</summary>
+    // The mark says: at this time, this ticket was not written. Volatile, by any thread that holds a ticket that is not
+    // written: two that set it at once may leave the ticket of one with the time of the other, which are of the same
+    // moment. A new ticket beside an older time makes a reply wait that need not, until the file is there.
+    private bool IsLate(long ticket)
+    {
+        if (IsBehind(Volatile.Read(ref _markTicket))) return server.TickMs - Volatile.Read(ref _markTickMs) > BehindMs;
+        Volatile.Write(ref _markTickMs, server.TickMs);
+        Volatile.Write(ref _markTicket, ticket);
+        return false;
+    }
 
     /// <summary>Whether a reply that waits still has to.</summary>
     public bool StillHolds(long ticket) => HoldsReplies ? ticket > DurableTicket : IsBehind(ticket);

@@ -53,6 +53,43 @@ public sealed class HeldReplyTests : IDisposable
         Assert.Equal(["OK", "1", "2", "PONG"], Enumerable.Range(0, 4).Select(_ => Text(pipelined.Read())));
     }
 
+    // A kill would cost all that was answered since.
+    [Theory]
+    [InlineData("epoll", "everysec")]
+    [InlineData("pipelines", "no")]
+    public void While_the_system_takes_nothing_replies_wait_before_long(string transport, string policy)
+    {
+        using var kv = KvInstance.StartOnDisk(_directory, "--appendonly", "yes", "--appendfsync", policy,
+            "--transport", transport, "--worker-threads", "1");
+        using RespClient writer = kv.Connect(), reader = kv.Connect();
+        writer.Ok("SET k 0");
+        using var mayPass = new ManualResetEventSlim();
+        Fault.AtEveryPoint = name =>
+        {
+            if (name == "aof.write") mayPass.Wait();
+        };
+        int sent = 0, answered = 0;
+        try
+        {
+            Eventually.Holds(() =>
+            {
+                writer.Send($"SET k {++sent}");
+                // It has run when others see it; then its reply has left, or is held.
+                Eventually.Holds(() => reader.Ok("GET k").String == $"{sent}", () => "it does not run");
+                for (; writer.HasInput; answered++) writer.Read();
+                return sent > answered + 1;
+            }, () => $"{answered} of {sent} replies have left");
+            Assert.True(answered > 0, "replies wait for no other thread while it keeps up");
+        }
+        finally
+        {
+            Fault.AtEveryPoint = null;
+            mayPass.Set();
+        }
+
+        for (; answered < sent; answered++) Assert.Equal("OK", writer.Read().String);
+    }
+
     [Theory]
     [InlineData("epoll")]
     [InlineData("pipelines")]

@@ -142,20 +142,23 @@ public sealed class LongStepTests
     [Fact]
     public void What_others_do_with_the_key_comes_behind_the_last_step()
     {
+        string[] interferences = ["DEL k", "RENAME k moved", "SET k v", "PEXPIREAT k 1", "SWAPDB 0 5", "FLUSHALL"];
+        var random = Seed.NewRandom();
+        int each = Math.Min(TimeBudget.Count(2), interferences.Length);
         using var instance = KvInstance.Start(new TestClock());
         using var client = new WindowClient(instance);
         using var other = new WindowClient(instance);
         foreach (var (kind, line) in ByKind)
         {
+            random.Shuffle(interferences);
             LongValues.Fill(client, kind);
             client.Run("COPY k k DB 1");
             client.Run("SELECT 1");
             string expected = client.Run(line), left = LongValues.Left(client, "k");
             int at = ReadsFirst(line) ? FirstChange : 1;
-            foreach (string interference in (string[])["DEL k", "RENAME k moved", "SET k v", "PEXPIREAT k 1",
-                "SWAPDB 0 5", "FLUSHALL"])
+            foreach (string interference in interferences[..each])
             {
-                string what = $"{interference} in {line[..Math.Min(60, line.Length)]} of {kind}";
+                string what = $"{interference} in {line[..Math.Min(60, line.Length)]} of {kind}, {Seed.Hint}";
                 LongValues.Fill(client, kind);
                 client.Between = step =>
                 {

@@ -23,7 +23,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     private const int BehindBytes = 4 << 20;
 
     /// <summary>How long it may wait while they do: a kill costs no more than about twice that.</summary>
-    private const int BehindMs = 40;
+    private const int BehindMs = 25;
 
     private readonly object _guard = new();
     private ImmutableArray<Action> _releases = [];

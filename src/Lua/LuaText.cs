@@ -33,7 +33,6 @@ public sealed class LuaText
     {
         ArgumentNullException.ThrowIfNull(chunkName);
         string shown = Shown(chunkName);
-        if (!text.IsEmpty && text[0] == 27) throw new LuaException($"{shown}: precompiled chunks are refused");
         return new LuaText(Parser.Read(text, shown, new ReadingWatch(treeBytesMax, cancel)), shown);
     }
 

@@ -242,8 +242,8 @@ internal static class BaseLibrary
 
     private static int Load(ref LuaCall call)
     {
+        string name = call[1].IsNil ? "=(load)" : call.TextAt(1).ToString();       // in the reference's order
         if (call[0].AsFunction is null) throw call.TypeError(0, "function");
-        string name = call[1].IsNil ? "=(load)" : call.TextAt(1).ToString();
         call.Charge(Continuation.OverheadBytes);
         return call.Invoke(new LoadedPieces(name), call[0], []);
     }

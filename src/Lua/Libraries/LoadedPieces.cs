@@ -8,11 +8,20 @@ internal sealed class LoadedPieces(string name) : Continuation
     public override int Resume(ref LuaCall call, int at, int count)
     {
         LuaValue piece = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
-        if (!piece.IsNil && piece.AsString is null) throw call.Failure("reader function must return a string");
-        if (piece.AsString is not { Length: > 0 } text)
+        var text = piece.ToText();
+        if (!piece.IsNil && text is null)
+            return call.Return(LuaValue.Nil,
+                LuaString.OfBytes(call.Machine.Place() + "reader function must return a string"));
+        if (text is not { Length: > 0 })
             return BaseLibrary.Loaded(ref call, _text.ToArray(), name);
         call.Charge(text.Length);
         _text.AddRange(text.Span);
         return call.Invoke(this, call[0], []);
+    }
+
+    public override bool TryCatch(ref LuaCall call, in LuaValue error, out int result)
+    {
+        result = call.Return(LuaValue.Nil, error);
+        return true;
     }
 }

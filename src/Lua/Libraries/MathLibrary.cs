@@ -21,7 +21,10 @@ internal static class MathLibrary
         Add(library, "mod", static (x, y) => x % y);
         StandardLibraries.Add(library, "frexp", Frexp);
         StandardLibraries.Add(library, "ldexp", (ref LuaCall call) =>
-            call.Return(Math.ScaleB(call.NumberAt(0), call.IntegerAt(1))));
+        {
+            int exponent = call.IntegerAt(1);
+            return call.Return(Math.ScaleB(call.NumberAt(0), exponent));
+        });
         Add(library, "log", static x => Math.Log(x));
         Add(library, "log10", Math.Log10);
         StandardLibraries.Add(library, "max", Max);
@@ -45,7 +48,10 @@ internal static class MathLibrary
 
     private static void Add(LuaTable library, string name, Func<double, double, double> function) =>
         StandardLibraries.Add(library, name, (ref LuaCall call) =>
-            call.Return(function(call.NumberAt(0), call.NumberAt(1))));
+        {
+            double second = call.NumberAt(1);       // read first, as in the reference, whose error is about this one
+            return call.Return(function(call.NumberAt(0), second));
+        });
 
     private static int Frexp(ref LuaCall call)
     {

@@ -29,6 +29,7 @@ internal sealed class HandledResults(LuaValue handler) : Continuation
 
     public override bool TryCatch(ref LuaCall call, in LuaValue error, out int result)
     {
+        if (handler.AsFunction is null) return HandlerResults.Instance.TryCatch(ref call, error, out result);
         result = call.Invoke(HandlerResults.Instance, handler, [error]);
         return true;
     }

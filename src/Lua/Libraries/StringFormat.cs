@@ -53,7 +53,9 @@ internal static class StringFormat
         switch (field.Conversion)
         {
             case 'c':
-                field.AddCharacter(result, (byte)call.IntegerAt(argument));
+                // C cuts it to 32 bits at once: what does not fit is the least, whose last byte is 0.
+                double code = call.NumberAt(argument);
+                field.AddCharacter(result, Math.Abs(code) < int.MaxValue ? (byte)(int)code : (byte)0);
                 break;
             case 'd' or 'i':
                 long signed = Arithmetic.ToInteger(call.NumberAt(argument));
@@ -262,6 +264,7 @@ internal static class StringFormat
                 'f' => CFormat.Fixed(number, precision),
                 _ => CFormat.General(number, precision, IsAlternate, Conversion == 'G'),
             };
+            if (IsAlternate && double.IsFinite(number)) text = CFormat.WithPoint(text);
             bool isNegative = text.StartsWith('-');
             AddNumber(result, SignOf(isNegative), isNegative ? text[1..] : text, mayHaveZeros: double.IsFinite(number));
         }

@@ -29,16 +29,24 @@ internal static class StringLibrary
     }
 
     // From 1; negative ones count from the end.
-    private static int Place(int place, int length) => place >= 0 ? place : Math.Max(0, length + place + 1);
+    private static long Place(long place, int length) => place >= 0 ? place : Math.Max(0, length + place + 1);
+
+    /// <summary>A pattern among the arguments: C's strings end at a zero byte, and so does what is matched.</summary>
+    public static LuaString PatternAt(ref LuaCall call, int index)
+    {
+        var pattern = call.TextAt(index);
+        int end = pattern.Span.IndexOf((byte)0);
+        return end < 0 ? pattern : call.Text(pattern.Span[..end]);
+    }
 
     private static int Byte(ref LuaCall call)
     {
         var text = call.TextAt(0);
-        int from = Place(call.IntegerAt(1, 1), text.Length), to = Place(call.IntegerAt(2, from), text.Length);
-        from = Math.Max(from, 1);
-        to = Math.Min(to, text.Length);
-        if (from > to) return call.Return();
-        int count = to - from + 1;
+        long first = Place(call.LongAt(1, 1), text.Length), last = Place(call.LongAt(2, first), text.Length);
+        first = Math.Max(first, 1);
+        last = Math.Min(last, text.Length);
+        if (first > last) return call.Return();
+        int from = (int)first, count = (int)last - from + 1;
         if (count >= ResultsMax) throw call.Failure("string slice too long");
         var results = call.Results(count);
         for (int i = 0; i < count; i++) results[i] = text.Span[from - 1 + i];
@@ -81,22 +89,23 @@ internal static class StringLibrary
     private static int Sub(ref LuaCall call)
     {
         var text = call.TextAt(0);
-        int from = Math.Max(1, Place(call.IntegerAt(1), text.Length)),
-            to = Math.Min(text.Length, Place(call.IntegerAt(2, -1), text.Length));
-        if (from > to) return call.Return(LuaString.Empty);
+        long first = Math.Max(1, Place(call.LongAt(1), text.Length)),
+            last = Math.Min(text.Length, Place(call.LongAt(2, -1), text.Length));
+        if (first > last) return call.Return(LuaString.Empty);
+        int from = (int)first, to = (int)last;
         if (from == 1 && to == text.Length) return call.Return(text);
         return PartOfText.Return(ref call, text, from - 1, to - from + 1);
     }
 
     private static int Find(ref LuaCall call, bool wantsPlaces)
     {
-        LuaString text = call.TextAt(0), pattern = call.TextAt(1);
-        int init = Math.Clamp(Place(call.IntegerAt(2, 1), text.Length) - 1, 0, text.Length);
+        LuaString text = call.TextAt(0), sought = call.TextAt(1), pattern = PatternAt(ref call, 1);
+        int init = (int)Math.Clamp(Place(call.LongAt(2, 1), text.Length) - 1, 0, text.Length);
         if (wantsPlaces && (call[3].IsTrue || pattern.Span.IndexOfAny("^$*+?.([%-"u8) < 0))
         {
-            int found = text.Span[init..].IndexOf(pattern.Span);
+            int found = text.Span[init..].IndexOf(sought.Span);
             call.Spend(((found < 0 ? text.Length : found) - init) >> 5);
-            return found < 0 ? call.Return(LuaValue.Nil) : call.Return(init + found + 1, init + found + pattern.Length);
+            return found < 0 ? call.Return(LuaValue.Nil) : call.Return(init + found + 1, init + found + sought.Length);
         }
 
         call.Machine.Pattern.Begin(text, pattern, ref call);
@@ -183,7 +192,7 @@ internal static class StringLibrary
 
     private static int AllMatches(ref LuaCall call)
     {
-        LuaString text = call.TextAt(0), pattern = call.TextAt(1);
+        LuaString text = call.TextAt(0), pattern = PatternAt(ref call, 1);
         call.Charge(Closure.OverheadBytes * 2);
         var matches = new Matches(text, pattern);
         return call.Return(new LuaBuiltin("gmatch_aux", matches.Next) { Held = text });

@@ -22,11 +22,11 @@ internal sealed class Substitution : Continuation
     public Substitution(ref LuaCall call)
     {
         _text = call.TextAt(0);
-        _pattern = call.TextAt(1);
+        _pattern = StringLibrary.PatternAt(ref call, 1);
         _replacement = call[2];
+        _most = call.IntegerAt(3, _text.Length + 1);        // in the reference's order
         if (_replacement.Type is not (LuaType.Number or LuaType.String or LuaType.Function or LuaType.Table))
             throw call.ArgumentError(2, "string/function/table expected");
-        _most = call.IntegerAt(3, _text.Length + 1);
         _isAnchored = _pattern.Length > 0 && _pattern.Span[0] == '^';
         _result = new TextParts(call.Machine.Account);
     }

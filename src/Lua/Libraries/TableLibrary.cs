@@ -20,8 +20,8 @@ internal static class TableLibrary
 
     private static int Concat(ref LuaCall call)
     {
+        LuaString separator = call[1].IsNil ? LuaString.Empty : call.TextAt(1);     // in the reference's order
         var table = call.TableAt(0);
-        LuaString separator = call[1].IsNil ? LuaString.Empty : call.TextAt(1);
         int from = call.IntegerAt(2, 1), to = call[3].IsNil ? table.Length : call.IntegerAt(3);
         if (from > to) return call.Return(LuaString.Empty);
         call.Charge(Continuation.OverheadBytes);

@@ -104,6 +104,12 @@ public readonly struct LuaCall
     /// <summary>Likewise, or another when there is none or nil.</summary>
     public int IntegerAt(int index, int otherwise) => this[index].IsNil ? otherwise : IntegerAt(index);
 
+    /// <summary>A number cut to 64 bits, or another when there is none or nil.</summary>
+    internal long LongAt(int index, long otherwise) => this[index].IsNil ? otherwise : LongAt(index);
+
+    /// <summary>A number cut to 64 bits; what does not fit is the least.</summary>
+    internal long LongAt(int index) => Arithmetic.ToInteger(NumberAt(index));
+
     public LuaTable TableAt(int index) => this[index].AsTable ?? throw TypeError(index, "table");
 
     /// <summary>Any value, but there must be one.</summary>

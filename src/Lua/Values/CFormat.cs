@@ -127,6 +127,14 @@ internal static class CFormat
         return double.IsNegative(number) ? "-" + text : text;
     }
 
+    /// <summary>What the flag '#' adds: the point of a number that has none.</summary>
+    public static string WithPoint(string text)
+    {
+        if (text.Contains('.', StringComparison.Ordinal)) return text;
+        int exponent = text.AsSpan().IndexOfAny('e', 'E');
+        return text.Insert(exponent < 0 ? text.Length : exponent, ".");
+    }
+
     private static string NotFinite(double number, bool upper)
     {
         string text = (double.IsNegative(number) ? "-" : "") + (double.IsNaN(number) ? "nan" : "inf");

@@ -81,7 +81,9 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
         if (call.Count != 1 || call[0].AsString is not { } text)
             return call.Return(errors.NewTable("ERR wrong number or type of arguments"));
         // "-CODE text", "CODE text", or a text without a code.
-        var bytes = text.Span.TrimEnd("\r\n"u8);
+        var bytes = text.Span;
+        int end = bytes.IndexOf((byte)0);       // C's strings end there
+        bytes = (end < 0 ? bytes : bytes[..end]).TrimEnd("\r\n"u8);
         bool hasCode = bytes.Contains((byte)' ');
         if (bytes.StartsWith("-"u8)) bytes = bytes[1..];
         return call.Return(hasCode ? errors.NewTable(bytes) : errors.NewTable([.. "ERR "u8, .. bytes]));

@@ -48,6 +48,7 @@ public sealed class LuaReferenceTests
             "cjson.encode_max_depth(0)", "cjson.new().encode_max_depth(2^31 - 1)", "cjson.new().decode_max_depth('5')",
             "cjson.encode_number_precision(15)", "cjson.new().encode_number_precision(14)",
             "cjson.encode_sparse_array(1,2,3,4)",
+            "(function() local m = cjson.new() m.encode_sparse_array(false, 0) return m.encode({[20]=1}) end)()",
             "cmsgpack.pack()", "cmsgpack.unpack()", "cmsgpack.unpack('')", "cmsgpack.unpack_one('', 0)",
             "cmsgpack._NAME .. cmsgpack._VERSION .. cmsgpack._COPYRIGHT .. cmsgpack._DESCRIPTION",
             "(function() local t = {} for i = 1, 15 do t = {t} end return cmsgpack.pack(t) end)()",
@@ -75,6 +76,43 @@ public sealed class LuaReferenceTests
             "bit.arshift(-8, 33)", "bit.band()", "bit.bxor(1, {}, nil)", "bit.tobit(2^40 + 5)", "bit.tobit(-1.5)",
         ];
         AssertAlike(client, [.. expressions.Select(call => $"try(function() return {call} end)\n")], 1000);
+    }
+
+    // What C makes of numbers that its types do not hold, of zero bytes, and in which order it looks at arguments.
+    [Fact]
+    public void Odd_arguments_of_the_standard_libraries_give_what_the_reference_gives()
+    {
+        using RedisServer redis = RedisServer.Start();
+        using RespClient client = redis.Connect();
+        string[] places = ["2^31", "-2^31", "2^32 + 2", "2^53", "-2^53", "2^63", "1/0", "-1/0", "0/0"];
+        string[] calls =
+        [
+            .. places.SelectMany(place => (string[])
+            [
+                $"('abc'):byte({place}, -1)", $"('abc'):byte(1, {place})", $"('abc'):sub({place})",
+                $"('abc'):sub(2, {place})", $"('abc'):find('b', {place})", $"('abc'):match('.', {place})",
+                $"('abc'):find('b', {place}, true)", $"struct.unpack('', 'abc', {place})",
+                $"struct.unpack('b', 'abc', {place})", $"('%c|'):format({place} + 65)",
+                $"('abc'):rep({place} + 2 - 2^32)",
+            ]),
+            "struct.unpack('', 'abc', -1)", "struct.unpack('>!4i', 'abcdefgh', -1)", "struct.unpack('>!4i', 'abc', -1)",
+            "('a\\0b'):find('\\0')", "('a\\0b'):find('\\0b')", "('a\\0b'):find('a\\0c')", "('a\\0b'):find('.\\0c')",
+            "('a\\0b'):match('[\\0-\\31]')", "('a\\0b'):match('\\0b')", "('a\\0b'):match('%\\0')",
+            "('a\\0b'):gsub('\\0', '-')", "('a\\0b'):gsub('b\\0', '-')", "('a\\0b'):gmatch('\\0')()",
+            "('a\\0b'):gmatch('.\\0x')()",
+            "('%#.0f|%#.0e|%#.0g|%#g|%#.3f|%#5.0f|%#.0E'):format(2, 2, 2, 2, 2, 1/0, -1e9)",
+            "math.fmod({}, {})", "math.mod('x')", "math.pow(nil, nil)", "math.atan2(true)", "math.ldexp({}, 'x')",
+            "load(1, {})", "load(1)", "table.concat(1, {})", "table.concat(1)",
+            "xpcall(error, setmetatable({}, {__call = function() return 7 end}))", "xpcall(error, 1)",
+            "('a'):gsub('a', nil, {})", "('a'):gsub('a', true)", "load(tostring)",
+            "load(function() error({a = 1}) end)",
+            "load(function() error('x') end)", "load(function() return {} end)", "load(function() return nil end)",
+            "(function() local n = 0 return load(function() n = n + 1 return n < 3 and n or nil end) end)()",
+            "(function() local n = 4 return load(function() n = n + 1 return n == 5 and 'return ' or n < 7 and n or nil end)"
+                + "() end)()",
+            "loadstring('\\27Lua')", "loadstring('\\27')", "loadstring('\\27Lua', '=x')",
+        ];
+        AssertAlike(client, [.. calls.Select(call => $"try(function() return {call} end)\n")], 1000);
     }
 
     [Theory]

@@ -20,10 +20,9 @@ internal sealed class StructUnpacker : StandingFunction
         Clear();
         _format = new StructFormat(call.TextAt(0));
         _data = call.TextAt(1);
-        int first = call.IntegerAt(2, 1);
+        long first = call.LongAt(2, 1);
         if (first == 0) throw call.ArgumentError(2, "offset must be 1 or greater");
-        // One below 1 is beyond the end: C has no sign there.
-        _position = first < 0 ? long.MaxValue / 2 : first - 1;
+        _position = unchecked(first - 1);
         _arguments = call.Count;
         return Run(ref call);
     }
@@ -66,7 +65,9 @@ internal sealed class StructUnpacker : StandingFunction
 
     private void Check(ref LuaCall call, long size)
     {
-        if (size < 0 || _position > _data.Length - size) throw call.ArgumentError(1, "data string too short");
+        // A place below 1 is beyond the end: C has no sign there.
+        if (size < 0 || size > _data.Length || (ulong)_position > (ulong)(_data.Length - size))
+            throw call.ArgumentError(1, "data string too short");
     }
 
     /// <returns>Bytes that were read.</returns>

@@ -10,14 +10,15 @@ public sealed class LuaText
     /// statements, 10 for each of ordinary code, and 1 for each of a long string.</summary>
     internal const long TreeBytesMax = 1 << 30;
 
-    // What the reference's errors have room for, and what is left of it by quotes and dots around a name.
-    private const int ShownMax = 80, FileMax = ShownMax - 8, TextMax = ShownMax - 17;
+    // What the reference's errors of the lexer and those of running have room for, with C's zero at the end; and what
+    // quotes and dots around a name take of it.
+    private const int ReadingMax = 80, RunningMax = 60, FileDots = 8, TextQuotes = 17;
 
     private LuaText(FunctionBody body, string chunkName) => (Body, ChunkName) = (body, chunkName);
 
     internal FunctionBody Body { get; }
 
-    /// <summary>As errors name the chunk.</summary>
+    /// <summary>As errors name the chunk when it runs.</summary>
     internal string ChunkName { get; }
 
     /// <summary>Reads a text.</summary>
@@ -32,19 +33,20 @@ public sealed class LuaText
     internal static LuaText Read(ReadOnlySpan<byte> text, string chunkName, long treeBytesMax, CancellationToken cancel)
     {
         ArgumentNullException.ThrowIfNull(chunkName);
-        string shown = Shown(chunkName);
-        return new LuaText(Parser.Read(text, shown, new ReadingWatch(treeBytesMax, cancel)), shown);
+        return new LuaText(Parser.Read(text, Shown(chunkName, ReadingMax), new ReadingWatch(treeBytesMax, cancel)),
+            Shown(chunkName, RunningMax));
     }
 
     // As errors name a chunk: its name, of which a file's last bytes count; or its first line.
-    private static string Shown(string name)
+    private static string Shown(string name, int room)
     {
         int end = name.IndexOf('\0', StringComparison.Ordinal);       // C's strings end there
         if (end >= 0) name = name[..end];
-        if (name.StartsWith('=')) return name[1..Math.Min(name.Length, ShownMax)];
-        if (name.StartsWith('@')) return name.Length - 1 <= FileMax ? name[1..] : $"...{name[^FileMax..]}";
+        if (name.StartsWith('=')) return name[1..Math.Min(name.Length, room)];
+        int file = room - FileDots;
+        if (name.StartsWith('@')) return name.Length - 1 <= file ? name[1..] : $"...{name[^file..]}";
         int line = name.AsSpan().IndexOfAny('\n', '\r');
-        int shown = Math.Min(line < 0 ? name.Length : line, TextMax);
+        int shown = Math.Min(line < 0 ? name.Length : line, room - TextQuotes);
         return $"[string \"{name[..shown]}{(shown < name.Length ? "..." : "")}\"]";
     }
 }

@@ -85,6 +85,7 @@ public sealed class LuaReferenceTests
         using RedisServer redis = RedisServer.Start();
         using RespClient client = redis.Connect();
         string[] places = ["2^31", "-2^31", "2^32 + 2", "2^53", "-2^53", "2^63", "1/0", "-1/0", "0/0"];
+        int[] lengths = [42, 43, 44, 51, 52, 53, 58, 59, 60, 62, 63, 64, 71, 72, 73, 78, 79, 80];
         string[] calls =
         [
             .. places.SelectMany(place => (string[])
@@ -104,6 +105,13 @@ public sealed class LuaReferenceTests
             "math.fmod({}, {})", "math.mod('x')", "math.pow(nil, nil)", "math.atan2(true)", "math.ldexp({}, 'x')",
             "load(1, {})", "load(1)", "table.concat(1, {})", "table.concat(1)",
             "xpcall(error, setmetatable({}, {__call = function() return 7 end}))", "xpcall(error, 1)",
+            .. lengths.SelectMany(length => (string[])
+            [
+                $"loadstring('error(1)', ('c'):rep({length}))()", $"loadstring('x', ('c'):rep({length}))",
+                $"loadstring('error(1)', '@' .. ('c'):rep({length}))()", $"loadstring('x', '@' .. ('c'):rep({length}))",
+                $"loadstring('error(1)', '=' .. ('c'):rep({length}))()", $"loadstring('x', '=' .. ('c'):rep({length}))",
+                $"loadstring('error(1) --' .. ('c'):rep({length} - 10))()",
+            ]),
             "('a'):gsub('a', nil, {})", "('a'):gsub('a', true)", "load(tostring)",
             "load(function() error({a = 1}) end)",
             "load(function() error('x') end)", "load(function() return {} end)", "load(function() return nil end)",

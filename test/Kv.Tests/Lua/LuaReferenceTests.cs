@@ -116,8 +116,8 @@ public sealed class LuaReferenceTests
             "load(function() error({a = 1}) end)",
             "load(function() error('x') end)", "load(function() return {} end)", "load(function() return nil end)",
             "(function() local n = 0 return load(function() n = n + 1 return n < 3 and n or nil end) end)()",
-            "(function() local n = 4 return load(function() n = n + 1 return n == 5 and 'return ' or n < 7 and n or nil end)"
-                + "() end)()",
+            "(function() local n = 4 return load(function() n = n + 1"
+                + " return n == 5 and 'return ' or n < 7 and n or nil end)() end)()",
             "loadstring('\\27Lua')", "loadstring('\\27')", "loadstring('\\27Lua', '=x')",
         ];
         AssertAlike(client, [.. calls.Select(call => $"try(function() return {call} end)\n")], 1000);

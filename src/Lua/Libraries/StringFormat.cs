@@ -55,7 +55,7 @@ internal static class StringFormat
             case 'c':
                 // C cuts it to 32 bits at once: what does not fit is the least, whose last byte is 0.
                 double code = call.NumberAt(argument);
-                field.AddCharacter(result, Math.Abs(code) < int.MaxValue ? (byte)(int)code : (byte)0);
+                field.AddCharacter(result, Math.Abs(code) < int.MaxValue + 1.0 ? (byte)(int)code : (byte)0);
                 break;
             case 'd' or 'i':
                 long signed = Arithmetic.ToInteger(call.NumberAt(argument));

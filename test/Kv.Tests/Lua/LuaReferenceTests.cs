@@ -112,7 +112,7 @@ public sealed class LuaReferenceTests
                 $"loadstring('error(1)', '=' .. ('c'):rep({length}))()", $"loadstring('x', '=' .. ('c'):rep({length}))",
                 $"loadstring('error(1) --' .. ('c'):rep({length} - 10))()",
             ]),
-            "('a'):gsub('a', nil, {})", "('a'):gsub('a', true)", "load(tostring)",
+            "('%c|%5c|%-5c|'):format(2^31 - 1, 2^31 - 1, -2^31 + 1)", "('a'):gsub('a', nil, {})", "('a'):gsub('a', true)", "load(tostring)",
             "load(function() error({a = 1}) end)",
             "load(function() error('x') end)", "load(function() return {} end)", "load(function() return nil end)",
             "(function() local n = 0 return load(function() n = n + 1 return n < 3 and n or nil end) end)()",

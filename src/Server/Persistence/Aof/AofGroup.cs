@@ -32,8 +32,8 @@ internal readonly record struct AofGroup(long Position, long Length, long Durabl
     /// <summary>Up to where this file was on the disk when the line was written.</summary>
     public long DurableHere => Position == 0 ? 0 : Durable;
 
-    /// <summary>Up to where the file before this one counts.</summary>
-    public long EarlierLength => Position == 0 && Durable > 0 ? Durable : long.MaxValue;
+    /// <summary>Up to where the file before this one counts; null: to its end.</summary>
+    public long? EarlierLength => Position == 0 && Durable > 0 ? Durable : null;
 
     /// <summary>What the sum of a file begins with: files that were exchanged do not fit.</summary>
     public static uint FirstSum(long sequence) =>

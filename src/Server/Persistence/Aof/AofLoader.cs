@@ -84,7 +84,7 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     {
         using var stream = files.Device.OpenRead(path);
         server.Loading?.BeginFile(() => Volatile.Read(ref _position));
-        long all = stream.Length, length = Math.Min(all, next == null ? all : EarlierLengthOf(next, path, all));
+        long all = stream.Length, length = Math.Min(all, next == null ? all : EarlierLengthOf(next, file, path, all));
         long start = ReadPreamble(stream, session, path);
         uint first = AofGroup.FirstSum(file.Sequence);
         var reader = new AofReader(stream, start, length, first, _kinds, server.Options.Databases);
@@ -223,16 +223,20 @@ internal sealed class AofLoader(KvServer server, AofFiles files, bool cutsTail)
     }
 
     /// <summary>Up to where a file counts, as the first line of the next one says.</summary>
-    private long EarlierLengthOf(AofFileInfo next, string path, long length)
+    private long EarlierLengthOf(AofFileInfo next, AofFileInfo file, string path, long length)
     {
         var line = new byte[AofGroup.LineBytes];
         using var stream = files.Device.OpenRead(files.PathOf(next.Name));
         int read = stream.ReadAtLeast(line, line.Length, throwOnEndOfStream: false);
         // A line that is damaged is found when that file is read.
-        if (!AofGroup.TryRead(line.AsSpan(0, read), out var head) || head.EarlierLength == long.MaxValue) return length;
-        if (head.EarlierLength > length) throw Refused(path, length,
-            $"the file ends, and {next.Name} goes on from offset {head.EarlierLength}");
-        return head.EarlierLength;
+        if (!AofGroup.TryRead(line.AsSpan(0, read), out var head) || head.EarlierLength is not { } earlier)
+            return length;
+        // Else the increment that it goes on from is missing, and the base would be cut off.
+        if (file.Type != AofFileType.Increment)
+            throw Refused(path, length, $"{next.Name} goes on from offset {earlier} of an increment that is missing");
+        if (earlier > length)
+            throw Refused(path, length, $"the file ends, and {next.Name} goes on from offset {earlier}");
+        return earlier;
     }
 
     /// <summary>Cuts off what the next file has, too: Redis would run it twice.</summary>

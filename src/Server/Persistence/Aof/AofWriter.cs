@@ -29,7 +29,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private const int GroupBytesMax = 1 << 20;
 
     /// <summary>Nor is one kept for longer: while writers never pause, the feed has no end.</summary>
-    private static readonly long GroupTicksMax = 5 * Stopwatch.Frequency / 1000;
+    private static readonly TimeSpan GroupTimeMax = TimeSpan.FromMilliseconds(5);
 
     /// <summary>An empty group's buffer is no larger than this.</summary>
     private const int BufferBytesKept = 2 * GroupBytesMax;
@@ -146,7 +146,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
         _groupTicket = lastTicket;
         if (_groupLength >= GroupBytesMax || (_groupLength > AofGroup.LineBytes
-            && Stopwatch.GetTimestamp() - _groupBegan > GroupTicksMax)) Commit();
+            && _time.GetElapsedTime(_groupBegan) > GroupTimeMax)) Commit();
     }
 
     public void Flush() => Commit();
@@ -253,7 +253,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private void BeginGroup()
     {
         _groupDatabase = _database;
-        _groupBegan = Stopwatch.GetTimestamp();
+        _groupBegan = _time.GetTimestamp();
         if (!_options.AofTimestampEnabled) return;
         long second = _time.GetUtcNow().ToUnixTimeSeconds();
         if (second == _secondStamped) return;

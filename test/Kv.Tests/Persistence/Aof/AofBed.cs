@@ -31,6 +31,8 @@ internal sealed class AofBed : IDisposable
 
     public AofWriter? Writer { get; private set; }
 
+    public TimeProvider Time { get; init; } = TimeProvider.System;
+
     /// <summary>How often the writer syncs.</summary>
     public int SyncMs { get; init; } = AofWriter.SyncMsUsual;
 
@@ -55,7 +57,7 @@ internal sealed class AofBed : IDisposable
             file.Sync();
         }
 
-        return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, TimeProvider.System,
+        return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, Time,
             Latency, () => Interlocked.Increment(ref Told), SyncMs);
     }
 

@@ -132,6 +132,22 @@ public sealed class AofDamageTests : IDisposable
         Assert.Contains($"{File} is missing", error.Message, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void A_base_is_not_cut_off_where_a_missing_increment_ended()
+    {
+        const string Base = AofBed.Folder + "/appendonly.aof.1.base.aof";
+        byte[] content = AofBed.Resp("SET a 1", "SET b 2"), head = new byte[AofGroup.LineBytes];
+        new AofGroup(0, 0, content.Length / 2, AofGroup.FirstSum(2)).Write(head);
+        var disk = new MemoryDisk();
+        disk[Base] = content;
+        disk[AofBed.Folder + "/appendonly.aof.2.incr.aof"] = head;
+        disk[AofBed.Folder + "/appendonly.aof.manifest"] =
+            "file appendonly.aof.1.base.aof seq 1 type b\nfile appendonly.aof.2.incr.aof seq 2 type i\n"u8.ToArray();
+        var error = Assert.Throws<AofException>(() => AofBed.Load(_kv, disk, out _));
+        Assert.Contains("of an increment that is missing", error.Message, StringComparison.Ordinal);
+        Assert.Equal(content, disk[Base]);
+    }
+
     private static byte[] Written(bool marks)
     {
         var disk = new MemoryDisk();

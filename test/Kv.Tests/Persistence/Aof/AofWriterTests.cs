@@ -2,6 +2,7 @@ using System.Globalization;
 using Kv.Server.Configuration;
 using Kv.Server.Persistence.Aof;
 using Kv.Tests.Harness;
+using Kv.Tests.Storage;
 
 namespace Kv.Tests.Persistence.Aof;
 
@@ -100,7 +101,7 @@ public sealed class AofWriterTests : IDisposable
     public void Always_syncs_before_it_says_so_and_a_group_at_once()
     {
         var disk = new MemoryDisk();
-        using var bed = new AofBed(disk);
+        using var bed = new AofBed(disk) { Time = new TestClock() };       // a group ends with time, too
         var writer = bed.Open();
         int syncs = disk.Syncs;
         for (int i = 1; i <= 50; i++) writer.Write(AofBed.Resp($"SET k{i} v"), 0, i);

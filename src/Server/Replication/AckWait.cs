@@ -20,6 +20,9 @@ internal sealed class AckWait(Session session, long replicas, bool ofDisk, bool 
     /// <inheritdoc cref="AckWait"/>
     public bool OfDisk => ofDisk;
 
+    /// <inheritdoc cref="AckWait"/>
+    public bool NeedsLocal => needsLocal;
+
     /// <summary>Whether the file here is waited for no longer.</summary>
     public bool IsLocalOver => !needsLocal || Session.Server.Aof.IsDurable(Session);
 

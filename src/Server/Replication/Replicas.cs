@@ -31,6 +31,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private long _sentBytes, _fullSyncs, _partialSyncs, _refusedPartialSyncs;
     private static long _lastFile;      // of the process: servers in one may share a folder
     private long _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
+    private int _localWaits;            // of _waits, those for the file here; written under the lock
     private bool _isAttached;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
@@ -234,6 +235,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             _waits.Add(wait);
+            if (wait.NeedsLocal) Volatile.Write(ref _localWaits, _localWaits + 1);
             if (wait.Ticket <= _writtenTicket) wait.Offset = _written;
             // Full fence: whoever notes more on the disk looks for waits after that, and this one looks at the disk
             // after it can be found.
@@ -248,7 +250,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     public void EndWaits()
     {
         // A look without the lock, as this is called for each group that is written: see Wait.
-        if (_waits.Count == 0) return;
+        if (Volatile.Read(ref _localWaits) == 0) return;
         lock (_guard) EndWaitsLatched();
     }
 
@@ -267,7 +269,11 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>Ends a wait.</summary>
     public void Remove(AckWait wait)
     {
-        lock (_guard) _waits.Remove(wait);
+        lock (_guard)
+        {
+            int index = _waits.IndexOf(wait);
+            if (index >= 0) RemoveLatched(index);
+        }
     }
 
     /// <summary>A client has left.</summary>
@@ -355,9 +361,15 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             var wait = _waits[i];
             int count = wait.Offset is { } offset ? CountLatched(wait, offset) : 0;
             if (!wait.IsLocalOver || count < wait.Replicas) continue;
-            _waits.RemoveAt(i);
+            RemoveLatched(i);
             wait.End(count);
         }
+    }
+
+    private void RemoveLatched(int index)
+    {
+        if (_waits[index].NeedsLocal) Volatile.Write(ref _localWaits, _localWaits - 1);
+        _waits.RemoveAt(index);
     }
 
     private void PushFromLatched(Replica replica)

@@ -69,8 +69,7 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
 
     private void Add(LogLine line)
     {
-        _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
-            dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
+        AddToLog(line);
         _syslogLines?.Add(Syslog(line), dropped => Syslog(Missing(dropped)));
     }
 
@@ -79,11 +78,12 @@ internal sealed class LineLogging : ILoggerFactory, ILogFigures
     private void SayLost(string reason)
     {
         if (!IsEnabled(LogLevel.Warning)) return;
-        var line = new LogLine(LogLevel.Warning, "Log", $"The system's log cannot be reached (syslog-enabled); lines "
-            + $"for it are dropped until it can. {reason}", null);
-        _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
-            dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
+        AddToLog(new LogLine(LogLevel.Warning, "Log", "The system's log cannot be reached (syslog-enabled); lines for "
+            + $"it are dropped until it can. {reason}", null));
     }
+
+    private void AddToLog(LogLine line) => _lines.Add(line.Write(_options.LogFormat, DateTime.UtcNow),
+        dropped => Missing(dropped).Write(_options.LogFormat, DateTime.UtcNow));
 
     private byte[] Syslog(LogLine line) =>
         line.WriteSyslog(_options.SyslogFacility, _options.SyslogIdent, DateTime.Now);

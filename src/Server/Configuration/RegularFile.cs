@@ -1,13 +1,10 @@
 using System.Globalization;
-using System.Runtime.InteropServices;
 
 namespace Kv.Server.Configuration;
 
 /// <summary>A file that an option names and that is read while clients are served: nobody may wait for it.</summary>
-internal static partial class RegularFile
+internal static class RegularFile
 {
-    private const int CloseOnExec = 0x80000, NonBlocking = 0x800, FromHere = 1;
-
     /// <summary>Opens a file to be read.</summary>
     /// <remarks>Whoever opens a pipe waits until somebody writes to it, if ever.</remarks>
     /// <exception cref="IOException">It is none, cannot be read, or is a pipe or a terminal.</exception>
@@ -34,20 +31,7 @@ internal static partial class RegularFile
 
     private static void Check(string path)
     {
-        if (!OperatingSystem.IsLinux()) return;
-        int descriptor = open(path, CloseOnExec | NonBlocking);
-        if (descriptor < 0) return;     // why, opening it once more says
-        bool isSeekable = lseek(descriptor, 0, FromHere) >= 0;
-        _ = close(descriptor);
-        if (!isSeekable) throw new IOException("it is a pipe or a terminal, not a file");
+        using var file = NonBlockingFile.TryOpen(path);
+        if (file is { CanSeek: false }) throw new IOException("it is a pipe or a terminal, not a file");
     }
-
-    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
-    private static partial int open(string path, int flags);
-
-    [LibraryImport("libc")]
-    private static partial long lseek(int descriptor, long offset, int whence);
-
-    [LibraryImport("libc")]
-    private static partial int close(int descriptor);
 }

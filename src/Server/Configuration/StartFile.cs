@@ -7,7 +7,6 @@ namespace Kv.Server.Configuration;
 /// to.</summary>
 internal static partial class StartFile
 {
-    private const int ReadOnlyNonBlocking = 0x80800;        // and closed in programs that this one starts
     private const short Readable = 1;
 
     /// <summary>How long a pipe may say nothing.</summary>
@@ -19,20 +18,8 @@ internal static partial class StartFile
     /// <exception cref="UnauthorizedAccessException">The system does not let this user read it.</exception>
     public static Stream Open(string path, int silentMsMax = SilentMsMax)
     {
-        if (OperatingSystem.IsLinux() && File.Exists(path))
-        {
-            // Without NonBlocking, opening a pipe waits for whoever writes to it.
-            int descriptor = open(path, ReadOnlyNonBlocking);
-            if (descriptor >= 0) return Of(descriptor, silentMsMax);
-        }
-
-        return File.OpenRead(path);     // or says why not
-    }
-
-    private static Stream Of(int descriptor, int silentMsMax)
-    {
-        var file = new FileStream(new Microsoft.Win32.SafeHandles.SafeFileHandle(descriptor, ownsHandle: true),
-            FileAccess.Read, bufferSize: 0);
+        if (!File.Exists(path) || NonBlockingFile.TryOpen(path) is not { } file)
+            return File.OpenRead(path);     // or says why not
         return file.CanSeek ? file : new PatientStream(file, silentMsMax);
     }
 
@@ -93,9 +80,6 @@ internal static partial class StartFile
         public int Descriptor;
         public short Events, Found;
     }
-
-    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
-    private static partial int open(string path, int flags);
 
     [LibraryImport("libc")]
     private static partial int poll(ref PollEntry entries, nuint count, int milliseconds);

@@ -9,8 +9,8 @@ namespace Kv.Server.Execution;
 /// <remarks>
 /// Commands are counted by the window, not one by one, and looked at before they run, when their arguments are there
 /// still. What a client may not do is not noted, and neither is what cannot be run; of a command of several keys one
-/// is, by chance. OBJECT and MEMORY USAGE are no uses. What scripts call is not noted,
-/// but the keys that they are given are. Threads: the window's.
+/// is, by chance. OBJECT and MEMORY USAGE are no uses. What scripts call is not noted, but the keys that they are given
+/// are. Threads: the window's.
 /// </remarks>
 internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : IDisposable
 {

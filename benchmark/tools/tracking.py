@@ -7,40 +7,12 @@ PATH is a published kv-server, `--before` one to compare with (the first column 
 first core with one worker, blast.c (built here, with gcc) to the second. A cell is OP:DEPTH:CONNECTIONS. Modes: off; one client in default mode
 that has read 1,000 other keys; one in broadcasting mode with a prefix that no key has.
 """
-import argparse, os, statistics, subprocess, tempfile, time
+import argparse
 
-from server import Client, Server
+from processor import CELLS, Blast, Subject, take_turns
+from server import Client
 
 TRACKING = {"off": None, "default": ["ON"], "broadcasting": ["ON", "BCAST", "PREFIX", "t:"]}
-
-
-class Subject(Server):
-    """A server whose processor time and commands are counted."""
-
-    def __init__(self, path, port):
-        super().__init__(["taskset", "-c", "0", path, "--worker-threads", "1"], port)
-
-    def nanoseconds(self):
-        return time.clock_gettime_ns(~self.pid << 3 | 2)        # the process' own clock, with threads that have ended
-
-    def commands(self):
-        text = self.call("INFO", "stats").decode()
-        return int(text.split("total_commands_processed:")[1].split()[0])
-
-
-def blast(program, port, op, depth, connections, seconds):
-    subprocess.run(["taskset", "-c", "1", program, "127.0.0.1", str(port), op, "1", depth, "8", "8", "1024", str(seconds), connections],
-                   stdout=subprocess.DEVNULL, check=True)
-
-
-def measure(program, server, cell, options, seconds):
-    tracking = tracking_client(server.port, options) if options else None
-    commands, begin = server.commands(), server.nanoseconds()
-    blast(program, server.port, *cell.split(":"), seconds)
-    result = (server.nanoseconds() - begin) / (server.commands() - commands)
-    if tracking:
-        tracking.client.close()
-    return result
 
 
 def tracking_client(port, options):
@@ -61,28 +33,25 @@ def main():
     parser.add_argument("--before")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=1)
-    parser.add_argument("cells", nargs="*", default=["GET:4096:2", "SET:4096:2", "GET:1:50", "SET:1:50"])
+    parser.add_argument("cells", nargs="*", default=CELLS)
     options = parser.parse_args()
-    program = os.path.join(tempfile.mkdtemp(), "blast")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "blast.c")
-    subprocess.run(["gcc", "-O2", "-march=native", source, "-o", program, "-lpthread"], check=True)
+    blast = Blast()
     subjects = dict.fromkeys(TRACKING, Subject(options.kv, 7421))
     if options.before:
         subjects = {"before": Subject(options.before, 7422), **subjects}
+
+    def measure(mode, cell):
+        server = subjects[mode]
+        tracking = TRACKING.get(mode) and tracking_client(server.port, TRACKING[mode])
+        result = blast.cost(server, cell, options.seconds)
+        if tracking:
+            tracking.client.close()
+        return result
+
     for server in set(subjects.values()):
-        blast(program, server.port, "LOAD", "64", "1", 1)
-        for cell in options.cells:
-            blast(program, server.port, *cell.split(":"), 4)       # warm
+        blast.warm(server, options.cells)
     print("| cell | mode | ns a command: median [least..most] | to %s: median, least |\n|---|---|---|---|" % next(iter(subjects)))
-    for cell in options.cells:
-        times = {mode: [] for mode in subjects}
-        for turn in range(options.rounds):
-            for mode in list(subjects)[::1 if turn % 2 else -1]:
-                times[mode].append(measure(program, subjects[mode], cell, TRACKING.get(mode), options.seconds))
-        first = times[next(iter(subjects))]
-        for mode, taken in times.items():
-            print("| %s | %s | %.1f [%.1f..%.1f] | %.3f, %.3f |" % (cell, mode, statistics.median(taken), min(taken), max(taken),
-                  statistics.median(taken) / statistics.median(first), min(taken) / min(first)), flush=True)
+    take_turns(list(subjects), options.cells, options.rounds, measure)
     for server in set(subjects.values()):
         server.stop()
 

@@ -11,9 +11,8 @@ namespace Kv.Server.Metrics;
 /// because much that was charged has gone, a collection is asked for: the runtime itself collects only when something
 /// is allocated, and a server whose clients have left may allocate nothing. While writes are refused for lack of
 /// memory, or the process takes more than it may, fewer dead bytes are enough, and they are looked for more often: no
-/// write must be refused because of garbage, and what clients leave must not lie beside what others bring. Collections
-/// in the background leave holes, and keep what they have emptied for a while; where the process takes more than it
-/// may, one that closes them is asked for.
+/// write must be refused because of garbage, and what clients leave must not lie beside what others bring. What the
+/// runtime keeps of it all is the matter of <see cref="HeapReturn"/>.
 /// </remarks>
 internal sealed class ManagedHeap : IDisposable
 {
@@ -31,23 +30,16 @@ internal sealed class ManagedHeap : IDisposable
     /// millisecond) and a quarter of an hour, or half a minute while memory is short.</summary>
     private const int PatienceTicks = 40, AgainTicksMax = 3600, AgainTicksMaxWhenShort = 120;
 
-    /// <summary>While the process takes more than it may: so much that is free or dead in the heap is worth a
-    /// collection which stops all threads, and moves what is alive together; if no more is alive than can be moved in
-    /// some 20 ms. After two seconds again, then after four, and so on up to ten, while it stays so.</summary>
-    private const long FreeBytesMin = 16L << 20, MovedBytesMax = 24L << 20;
-
-    private const int CompactionTicksMin = 8;
-
     private const long BytesPerAgainTick = 512 * 1024;
 
     private readonly MemoryBudget _budget;
     private readonly IHeapFigures _figures;
+    private readonly HeapReturn _return;
     private readonly ITimer _timer;
     private long _collections;
     private long _chargedBefore, _chargedMost, _usual;
     private bool _isDoubted;
     private readonly long _atStart;
-    private int _untilCompaction, _compactionTicks = CompactionTicksMin;
     private int _patience, _again = PatienceTicks / 2, _untilAgain;
 
     public ManagedHeap(MemoryBudget budget, TimeProvider time, IHeapFigures? figures = null)
@@ -56,6 +48,7 @@ internal sealed class ManagedHeap : IDisposable
         _figures = figures ?? RuntimeHeapFigures.Instance;
         _collections = _figures.FullCollections;
         budget.HeapBytes = _atStart = _usual = _figures.AllocatedBytes;    // nearly all that a start allocates stays
+        _return = new HeapReturn(budget, _figures);
         _timer = time.CreateTimer(static heap => ((ManagedHeap)heap!).Look(), this, Tick, Tick);
     }
 
@@ -103,19 +96,7 @@ internal sealed class ManagedHeap : IDisposable
         }
 
         _chargedBefore = charged;
-        CompactIfBeyond();
-    }
-
-    private void CompactIfBeyond()
-    {
-        if (_untilCompaction > 0) _untilCompaction--;
-        if (!_budget.IsBeyond) _compactionTicks = CompactionTicksMin;
-        else if (_untilCompaction == 0 && _figures.FreeBytes >= FreeBytesMin && _figures.LiveBytes <= MovedBytesMax)
-        {
-            _untilCompaction = _compactionTicks;
-            _compactionTicks = Math.Min(2 * _compactionTicks, PatienceTicks);
-            _figures.Compact();
-        }
+        _return.Look();
     }
 }
 
@@ -133,6 +114,9 @@ internal interface IHeapFigures
 
     /// <summary>What the heap has of the system beside what was alive, as of its last collection.</summary>
     long FreeBytes { get; }
+
+    /// <summary>What the process has of the machine's memory.</summary>
+    long ResidentBytes { get; }
 
     /// <summary>Begins a full collection.</summary>
     void Collect();
@@ -158,6 +142,8 @@ internal sealed class RuntimeHeapFigures : IHeapFigures
     }
 
     public long FreeBytes => Math.Max(0, GC.GetGCMemoryInfo(GCKind.Any).TotalCommittedBytes - LiveBytes);
+
+    public long ResidentBytes => Environment.WorkingSet;
 
     // Not the count of collections: one in the background is counted when it begins.
     public long FullCollections => Last.Index;

@@ -10,10 +10,14 @@ public sealed class ManagedHeapTests : IDisposable
     private const long Mb = 1 << 20;
 
     private readonly MemoryBudget _budget = new();
-    private readonly Heap _heap = new() { LiveBytes = 3 * Mb };
+    private readonly Heap _heap;
     private readonly ManagedHeap _managed;
 
-    public ManagedHeapTests() => _managed = new ManagedHeap(_budget, new NoTimers(), _heap);
+    public ManagedHeapTests()
+    {
+        _heap = new Heap(_budget) { LiveBytes = 3 * Mb };
+        _managed = new ManagedHeap(_budget, new NoTimers(), _heap);
+    }
 
     public void Dispose()
     {
@@ -197,6 +201,53 @@ public sealed class ManagedHeapTests : IDisposable
     }
 
     [Fact]
+    public void What_nobody_has_is_given_back_once_the_runtime_has_let_the_heap_alone()
+    {
+        _heap.BesideBytes = 31 * Mb;
+        for (int i = 0; i < 100; i++) _managed.Look();
+        Assert.Equal(0, _heap.Wanted);
+        _heap.BesideBytes = 500 * Mb;
+        Collect(live: 3 * Mb);
+        for (int i = 0; i < 39; i++) _managed.Look();
+        Assert.Equal(0, _heap.Wanted);
+
+        // The third gives back the first large part, and then each one some.
+        for (int i = 0; i < 1000; i++)
+        {
+            if (_heap.Wanted > _heap.FullCollections - 1)
+            {
+                _heap.FullCollections++;
+                if (_heap.Wanted == 3) _heap.BesideBytes -= 300 * Mb;
+                else if (_heap.Wanted > 3) _heap.BesideBytes = Math.Max(60 * Mb, _heap.BesideBytes - (20 * Mb));
+            }
+
+            _managed.Look();
+        }
+
+        Assert.Equal(60 * Mb, _heap.BesideBytes);
+        Assert.InRange(_heap.Wanted, 10, 15);
+    }
+
+    [Fact]
+    public void What_cannot_be_given_back_is_tried_a_few_times_until_there_is_more()
+    {
+        for (int more = 1; more <= 3; more++)
+        {
+            _heap.BesideBytes += 33 * Mb;
+            for (int i = 0; i < 1000; i++) _managed.Look();
+            Assert.Equal(4 * more, _heap.Wanted);
+        }
+    }
+
+    [Fact]
+    public void Data_is_not_looked_for_in_the_heap()
+    {
+        _budget.ChargeLog(1000 * Mb);
+        for (int i = 0; i < 1000; i++) _managed.Look();
+        Assert.Equal(0, _heap.Wanted);
+    }
+
+    [Fact]
     public void It_is_looked_at_more_often_while_writes_are_refused_than_otherwise()
     {
         Collect(live: 50 * Mb);
@@ -229,13 +280,18 @@ public sealed class ManagedHeapTests : IDisposable
         _managed.Look();
     }
 
-    private sealed class Heap : IHeapFigures
+    private sealed class Heap(MemoryBudget budget) : IHeapFigures
     {
         public long AllocatedBytes => LiveBytes;
 
         public long LiveBytes { get; set; }
 
         public long FullCollections { get; set; }
+
+        /// <summary>What is resident and in no account.</summary>
+        public long BesideBytes { get; set; }
+
+        public long ResidentBytes => budget.UsedBytes + BesideBytes;
 
         public int Wanted { get; private set; }
 

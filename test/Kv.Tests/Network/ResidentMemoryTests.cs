@@ -70,6 +70,28 @@ public sealed class ResidentMemoryTests(ITestOutputHelper output)
         Agree(kv, client);
     }
 
+    // Half a gigabyte stayed until some hundred thousand other scripts had run: a runtime that is asked for nothing
+    // collects nothing.
+    [Fact]
+    public void What_scripts_have_used_is_given_back_while_nobody_calls()
+    {
+        Requires.Linux("reads /proc");
+        using var kv = KvProcess.Start();
+        using var client = kv.Connect();
+        byte[][] script = [.. "EVAL|return #ARGV[1]|0".Split('|').Select(RespText.Bytes), new byte[256 << 20]];
+        Assert.Equal($":{256 << 20}", client.Command(script).ToString());
+        for (int i = 0; i < 10; i++)
+        {
+            byte[][] small = [.. "EVAL|local t = {} for i = 1, 400000 do t[i] = {} end return #t|0".Split('|')
+                .Select(RespText.Bytes)];
+            Assert.Equal(":400000", client.Command(small).ToString());
+        }
+
+        long used = Used(client);
+        Eventually.Holds(() => kv.ResidentBytes <= (used * 115 / 100) + (64L << 20) + ProgramBytes,
+            () => $"{kv.ResidentBytes >> 20} MB are resident, {used >> 20} used");
+    }
+
     private static long Used(RespClient client) => long.Parse(client.Info("used_memory"), CultureInfo.InvariantCulture);
 
     private void Agree(KvProcess kv, RespClient client)

@@ -112,6 +112,19 @@ public sealed class LuaTable
         set => Set(index, value);
     }
 
+    /// <summary>A value by its key, without metamethods.</summary>
+    /// <exception cref="ArgumentException">The key that is set is nil or no number.</exception>
+    public LuaValue this[LuaValue key]
+    {
+        get => Find(key);
+        set
+        {
+            if (key.IsNil || (key.IsNumber && double.IsNaN(key.AsNumber)))
+                throw new ArgumentException("A key is neither nil nor NaN.", nameof(key));
+            Set(key, value);
+        }
+    }
+
     /// <summary>Makes it as new; room for some values is kept. Only where no script can have it any more.</summary>
     public void Clear()
     {

@@ -120,7 +120,7 @@ internal ref struct ReplyValues
         for (int i = 0; i < count; i++)
         {
             var key = Read();
-            SetAny(table, key, Read());
+            table[key] = Read();
         }
 
         return Field(ReplyFields.Map, table);
@@ -129,15 +129,8 @@ internal ref struct ReplyValues
     private LuaValue Members(int count)
     {
         var table = _machine.NewTable(0, count);
-        for (int i = 0; i < count; i++) SetAny(table, Read(), true);
+        for (int i = 0; i < count; i++) table[Read()] = true;
         return Field(ReplyFields.Set, table);
-    }
-
-    // Keys of maps that commands answer are texts or integers.
-    private static void SetAny(LuaTable table, LuaValue key, LuaValue value)
-    {
-        if (key.AsString is { } text) table[text] = value;
-        else if (key.IsNumber) table[(int)key.AsNumber] = value;
     }
 
     private readonly LuaValue Field(LuaString name, LuaValue value)

@@ -157,6 +157,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         context.Session = _standIn;
         if (DenialOf(ref context, command, items, count) is { } denial)
             return Refuse(ref call, isProtected, command, denial);
+        if (_isReadOnly && command.MayChange) return Refuse(ref call, isProtected, command, ScriptErrors.ReadOnly);
         if (!IsAlone && !MayGoOn(ref context, command, items, count))
         {
             if (fate.HasWritten)
@@ -240,8 +241,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     private string? RefusalOf(Command command, int count)
     {
         if (command.Handler == null || !command.Takes(count)) return ScriptErrors.WrongArity;
-        if ((command.Flags & CommandFlags.NoScript) != 0) return ScriptErrors.NotAllowed;
-        return _isReadOnly && command.MayChange ? ScriptErrors.ReadOnly : null;
+        return (command.Flags & CommandFlags.NoScript) != 0 ? ScriptErrors.NotAllowed : null;
     }
 
     /// <summary>Why the client's user may not make a call; null: they may.</summary>

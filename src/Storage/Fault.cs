@@ -27,7 +27,7 @@ internal static class Fault
         // The store's own thread.
         "upkeep.round", "upkeep.yield", "evict.batch", "expiry.sweep", "expiry.fields", "reclaim.copy",
             "reclaim.publish",
-        "bigkeys.segment", "deferred.run",
+        "walk.segment", "deferred.run",
 
         // A snapshot: what is written, and the steps that make a file of it.
         "rdb.write", "rdb.sync", "rdb.rename",

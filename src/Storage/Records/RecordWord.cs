@@ -3,18 +3,18 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-//  63            43 42    38 37      28 27              8 7    4  3     2      1     0
-// +----------------+--------+----------+-----------------+------+---+---------+------+------+
-// | value bytes 21 | heat 5 | key  10  |   version 20    | kind | - | expiry? | dead | lock |
-// +----------------+--------+----------+-----------------+------+---+---------+------+------+
+//  63            43 42    37 36      27 26              7 6    3    2      1     0
+// +----------------+--------+----------+-----------------+------+---------+------+------+
+// | value bytes 21 | use 6  | key  10  |   version 20    | kind | expiry? | dead | lock |
+// +----------------+--------+----------+-----------------+------+---------+------+------+
 //   lock    one writer owns the record          dead    replaced or deleted; never alive again
-//   heat    how much it was used, see Heat      version counts writes, so that a reader notices one
+//   use     when and how much, EvictionRule     version counts writes, so that a reader notices one
 //   expiry? 8 bytes of expiry follow the word   key     bytes of the key; 1,023 = a long key, held elsewhere (16 bytes)
 //
 //   word 8 | [expiry 8, unix ms, -1 = none] | key | value | padding to a multiple of 8
 //
-// Invariant: only the owner of the lock changes the word, but for its heat, which whoever uses the record changes by
-// compare-and-swap from an unlocked word to the same with more heat. So the owner's plain stores lose nothing: while
+// Invariant: only the owner of the lock changes the word, but for its use, which whoever uses the record changes by
+// compare-and-swap from an unlocked word to the same with another use. So the owner's plain stores lose nothing: while
 // the lock is set nobody else's swap succeeds. Dead is set together with the unlock, in one store: no reader ever finds
 // two live, unlocked records of a key. A filler is dead from the start.
 
@@ -33,11 +33,11 @@ internal static class RecordWord
     /// <summary>Most bytes of a value inside of a record; longer ones are blocks.</summary>
     public const int InlineValueMax = 64 * 1024;
 
-    /// <summary>The most that the heat can be.</summary>
-    public const int HeatMax = 31;
+    /// <summary>The most that the field of its use can be.</summary>
+    public const int UseMax = 63;
 
-    private const int KindShift = 4, VersionShift = 8, KeyShift = 28, HeatShift = 38, ValueShift = 43;
-    private const ulong HeatMask = (ulong)HeatMax << HeatShift;
+    private const int KindShift = 3, VersionShift = 7, KeyShift = 27, UseShift = 37, ValueShift = 43;
+    private const ulong UseMask = (ulong)UseMax << UseShift;
     private const ulong VersionMask = 0xFFFFFUL << VersionShift, VersionOne = 1UL << VersionShift;
 
     public static ulong Make(ValueKind kind, int keyField, int valueBytes, bool hasExpiry)
@@ -93,12 +93,12 @@ internal static class RecordWord
     public static bool IsBusy(ulong word) => (word & (Lock | Dead)) != 0;
     public static bool IsDead(ulong word) => (word & Dead) != 0;
 
-    public static int Heat(ulong word) => (int)(word >> HeatShift) & HeatMax;
+    public static int Use(ulong word) => (int)(word >> UseShift) & UseMax;
 
-    public static ulong WithHeat(ulong word, int heat) => (word & ~HeatMask) | (ulong)heat << HeatShift;
+    public static ulong WithUse(ulong word, int use) => (word & ~UseMask) | (ulong)use << UseShift;
 
-    /// <summary>True when nothing was written between two readings of the word; its heat may have changed.</summary>
-    public static bool Same(ulong before, ulong after) => ((before ^ after) & ~HeatMask) == 0;
+    /// <summary>True when nothing was written between two readings of the word; its use may have changed.</summary>
+    public static bool Same(ulong before, ulong after) => ((before ^ after) & ~UseMask) == 0;
 
     /// <summary>The word after one more write, with the lock as it is.</summary>
     public static ulong NextVersion(ulong word) => (word & ~VersionMask) | ((word + VersionOne) & VersionMask);

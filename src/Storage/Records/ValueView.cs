@@ -31,7 +31,10 @@ public readonly unsafe ref struct ValueView
 
     /// <summary>How often the key is used, 0 to 255: a logarithm, about, and of meaning only where the policy counts
     /// it (<see cref="Store.CountsFrequency"/>).</summary>
-    public int Frequency => RecordWord.Heat(_word) * FrequencyMax / RecordWord.HeatMax;
+    public int Frequency => RecordUse.Count(Use) * FrequencyMax / RecordUse.CountMax;
+
+    /// <summary>What the record says of its use, see <see cref="RecordUse"/>.</summary>
+    public int Use => RecordWord.Use(_word);
 
     /// <summary>Content of a string that is held as bytes (all kinds but <see cref="ValueKind.Integer"/>).</summary>
     public ReadOnlySpan<byte> Bytes

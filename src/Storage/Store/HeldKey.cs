@@ -37,8 +37,11 @@ internal readonly ref struct HeldKey : IHeldKeys
     public void SetUse(int? frequency, long? idleSeconds)
     {
         Debug.Assert(Status == StoreStatus.Ok, "the key is held");
-        int heat = _session.Eviction.HeatFrom(RecordWord.Heat(_held.Word), frequency, idleSeconds);
-        _held.Word = RecordWord.WithHeat(_held.Word, heat);
+        EvictionRule rule = _session.Eviction;
+        int use = RecordWord.Use(_held.Word);
+        if (frequency is { } often) use = rule.UseOfFrequency(use, often);
+        if (idleSeconds is { } idle) use = rule.UseOfIdle(use, idle, _session.IntervalAgo(idle));
+        _held.Word = RecordWord.WithUse(_held.Word, use);
     }
 
     /// <summary>Lets go: others see what was done. A key without a value is gone.</summary>

@@ -136,7 +136,7 @@ internal sealed unsafe class RecordChanges
             out ulong word);
         if (status != StoreStatus.Ok) return status;
 
-        word = RecordWord.WithHeat(word, HeatOfNew(database, key));
+        word = RecordWord.WithUse(word, UseOfNew(database, key));
         Record.WriteWord(record, word);     // unlocked: whoever finds it may use it; release before it is published
         if (_watches.IsAny) _notices.KeepAbsent(database, key.Hash);
         return Publish(database, key, record, word, next.ExpiryMs, out again);
@@ -174,7 +174,7 @@ internal sealed unsafe class RecordChanges
         if (!_builder.TryStart(database, key.Bytes, ValueKind.Placeholder, valueBytes, false, out byte* record,
             out ulong word))
             return StoreStatus.OutOfMemory;
-        word = RecordWord.WithHeat(word, HeatOfNew(database, key));     // in memory when it is let go of
+        word = RecordWord.WithUse(word, UseOfNew(database, key));     // in memory when it is let go of
         if (!database.Index.TryInsert(key.Bytes, key.Hash, _log.AddressOf(record), out byte* existing))
         {
             Abandon(record, word);
@@ -195,12 +195,13 @@ internal sealed unsafe class RecordChanges
         return StoreStatus.Ok;
     }
 
-    private int HeatOfNew(Database database, in Key key)
+    private int UseOfNew(Database database, in Key key)
     {
         EvictionRule rule = _store.Eviction;
-        if (!rule.Evicts) return 0;
+        _store.Uses.NoteUse();
+        if (!rule.Evicts) return rule.NewUse(_store.Uses.Current, wasEvicted: false);
         _store.Shadow.Remove(key.Hash, database.Id);
-        return rule.NewHeat(_store.Evicted.TryTake(key.Hash, database.Id));
+        return rule.NewUse(_store.Uses.Current, _store.Evicted.TryTake(key.Hash, database.Id));
     }
 
     /// <summary>Deletes what a held record holds; the key stays held.</summary>
@@ -277,6 +278,7 @@ internal sealed unsafe class RecordChanges
 
         if (copy == null) return false;
 
+        word = _store.Uses.Renamed(word);       // a walk would not come by again
         int size = RecordWord.Size(word);
         Buffer.MemoryCopy(record + 8, copy + 8, size - 8, size - 8);
         // The mark before the entry: from its entry on the copy is anybody's, who may have put a string where the
@@ -475,7 +477,7 @@ internal sealed unsafe class RecordChanges
         NoteChange(held);
         Database database = held.Database;
         bool existed = held.Exists;
-        word = RecordWord.WithHeat(word, RecordWord.Heat(held.Word));
+        word = RecordWord.WithUse(word, RecordWord.Use(held.Word));
         database.Index.Replace(held.Hash, _log.AddressOf(held.Record), _log.AddressOf(record));
         if (existed)
         {

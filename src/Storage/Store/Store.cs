@@ -56,6 +56,7 @@ public sealed class Store : IDisposable
         Room = new RoomKeeper(this);
         Evicted = new EvictedKeys(Budget);
         Shadow = new EvictionShadow(Budget);
+        Uses = new UseIntervals(Clock.ReadMs());
         BigKeys = new BigKeys(this);
         Pause = new StorePause(Epochs, SteppedHolds);
         Databases = new DatabaseTable(this, options.Databases);
@@ -98,7 +99,9 @@ public sealed class Store : IDisposable
         get => Eviction.Policy;
         set
         {
-            Volatile.Write(ref _eviction, EvictionRule.Of(value) with
+            var rule = EvictionRule.Of(value);
+            if ((rule.Worth == EvictionWorth.Frequency) != CountsFrequency && HasKeys) Uses.RenameAll();
+            Volatile.Write(ref _eviction, rule with
             {
                 LogFactor = FrequencyLogFactor, DecayMinutes = FrequencyDecayMinutes,
             });
@@ -107,6 +110,8 @@ public sealed class Store : IDisposable
             TryWake();
         }
     }
+
+    private bool HasKeys => Array.Exists(Table, database => database?.Keys > 0);
 
     /// <summary>How much rarer a key's use is counted the more often it has been: with the policies that go by
     /// frequency, one time in about this many more.</summary>
@@ -135,6 +140,9 @@ public sealed class Store : IDisposable
 
     /// <summary>What would be with twice the memory.</summary>
     internal EvictionShadow Shadow { get; }
+
+    /// <summary>When keys were last used.</summary>
+    internal UseIntervals Uses { get; }
 
     /// <summary>The largest keys.</summary>
     internal BigKeys BigKeys { get; }

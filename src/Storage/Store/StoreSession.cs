@@ -48,7 +48,7 @@ public sealed unsafe class StoreSession : IDisposable
         _lockingReader = new LockingReader(this, store.SteppedHolds);
         _manyReader = new ManyReader(this, store);
         LookAhead = new LookAhead(store.Log);
-        _uses = new UseMeter((uint)slot * 0x9E3779B9);
+        _uses = new UseMeter((uint)slot * 0x9E3779B9, store.Uses);
         Keys = NewKeyList();
     }
 
@@ -172,7 +172,8 @@ public sealed unsafe class StoreSession : IDisposable
     private void BeginTurnOnline()
     {
         ReadClock();
-        if (!ReferenceEquals(_rule, _store.Eviction)) Follow(_store.Eviction);
+        if (!ReferenceEquals(_rule, _store.Eviction) || _uses.Interval != _store.Uses.Current)
+            Follow(_store.Eviction);
         _selected.BeginTurn(_store.Table);
         Freeing.BeginTurn();
         _store.HelpFreeing();
@@ -623,9 +624,19 @@ public sealed unsafe class StoreSession : IDisposable
     public bool RandomKey<TVisit>(ref TVisit visit) where TVisit : struct, IRecordVisit, allows ref struct =>
         _selected.Database is { } database && IndexCursor.Random(database.Index, database.Keys, NowMs, ref visit);
 
-    /// <summary>Seconds since anything in the value's segment was last written: what OBJECT IDLETIME returns.</summary>
-    public long IdleSeconds(in ValueView value) =>
-        Math.Max(0, _changes.NowSeconds - _log.InfoOf(value.RecordStart)->LastWriteSeconds);
+    /// <summary>Seconds since the value was last used, what OBJECT IDLETIME returns: exact for what was used a moment
+    /// ago or only when it was written, else down to a fifth of it. Under an LFU policy those since anything in its
+    /// segment was written.</summary>
+    public long IdleSeconds(in ValueView value)
+    {
+        long written = _log.InfoOf(value.RecordStart)->LastWriteSeconds;
+        if (!_store.CountsFrequency)
+            written = _store.Uses.LastUse(value.Use, written, NowMs) / 1000;
+        return Math.Max(0, _changes.NowSeconds - written);
+    }
+
+    /// <summary>The interval in which a key was used that was not for so long.</summary>
+    internal int IntervalAgo(long idleSeconds) => _store.Uses.Ago(idleSeconds, NowMs);
 
     /// <summary>Memory for a value: reserved now, charged to the budget with <see cref="ChargeBlock"/> as it is
     /// filled.</summary>

@@ -151,9 +151,9 @@ public sealed class BigKeyTests
     public void The_pause_after_a_round_is_bounded_also_where_others_had_the_processor()
     {
         long second = Stopwatch.Frequency;
-        Assert.Equal(second / 5, BigKeyWalk.PauseTicks(second / 1000, walks: true));
-        Assert.Equal(second, BigKeyWalk.PauseTicks(60 * second, walks: true));
-        Assert.Equal(second, BigKeyWalk.PauseTicks(1, walks: false));
+        Assert.Equal(second / 5, LogWalk.PauseTicks(second / 1000, 200, 0));
+        Assert.Equal(second, LogWalk.PauseTicks(60 * second, 200, 0));
+        Assert.Equal(second, LogWalk.PauseTicks(1, 200, second));
     }
 
     [Fact]

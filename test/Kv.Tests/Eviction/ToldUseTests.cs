@@ -42,18 +42,37 @@ public sealed class ToldUseTests
     }
 
     [Theory]
-    [InlineData(MaxMemoryPolicy.AllKeysLfu, 100, null, 12)]
-    [InlineData(MaxMemoryPolicy.VolatileLfu, 255, null, 31)]
-    [InlineData(MaxMemoryPolicy.AllKeysLfu, 0, null, 0)]
-    [InlineData(MaxMemoryPolicy.AllKeysLfu, null, 1000L, 2)]
-    [InlineData(MaxMemoryPolicy.AllKeysLru, 100, null, 2)]
-    [InlineData(MaxMemoryPolicy.AllKeysLru, null, 1L, 0)]
-    [InlineData(MaxMemoryPolicy.VolatileLru, null, 0L, 2)]
-    [InlineData(MaxMemoryPolicy.AllKeysRandom, 255, 1L, 2)]
-    [InlineData(MaxMemoryPolicy.VolatileTtl, 255, 1L, 2)]
-    [InlineData(MaxMemoryPolicy.NoEviction, 255, 1L, 2)]
-    public void A_policy_takes_what_it_goes_by(MaxMemoryPolicy policy, int? frequency, long? idle, int heat) =>
-        Assert.Equal(heat, EvictionRule.Of(policy).HeatFrom(2, frequency, idle));
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, 100, 12)]
+    [InlineData(MaxMemoryPolicy.VolatileLfu, 255, 31)]
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, 0, 0)]
+    [InlineData(MaxMemoryPolicy.AllKeysLru, 100, 2)]
+    [InlineData(MaxMemoryPolicy.AllKeysRandom, 255, 2)]
+    public void A_policy_that_counts_takes_a_frequency(MaxMemoryPolicy policy, int frequency, int use) =>
+        Assert.Equal(use, EvictionRule.Of(policy).UseOfFrequency(2, frequency));
+
+    // 2 is a heat of 2 in interval 0.
+    [Theory]
+    [InlineData(MaxMemoryPolicy.AllKeysLfu, 1000, 2)]
+    [InlineData(MaxMemoryPolicy.AllKeysLru, 1, 7 * 4)]
+    [InlineData(MaxMemoryPolicy.VolatileLru, 0, (7 * 4) + 2)]
+    [InlineData(MaxMemoryPolicy.NoEviction, 1, 7 * 4)]
+    public void A_policy_that_does_not_count_takes_an_idle_time(MaxMemoryPolicy policy, long idle, int use) =>
+        Assert.Equal(use, EvictionRule.Of(policy).UseOfIdle(2, idle, interval: 7));
+
+    [Theory]
+    [InlineData(0, 0, 2)]
+    [InlineData(1, 0, 2)]
+    [InlineData(1000, 729, 800)]
+    [InlineData(100_000, 59_049, 60_000)]
+    public void An_idle_time_that_is_told_is_answered_about(int told, int least, int most)
+    {
+        using var kv = KvProcess.Start("--maxmemory-policy", "allkeys-lru");
+        using RespClient client = kv.Connect(60_000);
+        client.Ok($"RESTORE k 0 {Payload} IDLETIME {told}");
+        Assert.InRange(client.Command("OBJECT IDLETIME k").Integer, least, most);
+        client.Ok("GET k");
+        Assert.InRange(client.Command("OBJECT IDLETIME k").Integer, 0, most - least + 2);
+    }
 
     [Fact]
     public void Keys_that_were_used_often_elsewhere_outlive_those_that_were_not()

@@ -37,7 +37,7 @@ public sealed unsafe class StoreFaultTests
         ["swap.publish"] = test => test.Store.Swap(0, 1),
         ["upkeep.round"] = Maintain,
         ["upkeep.yield"] = Maintain,
-        ["bigkeys.segment"] = Maintain,
+        ["walk.segment"] = Maintain,
         ["evict.batch"] = Evict,
         ["expiry.sweep"] = Maintain,
         ["expiry.fields"] = Maintain,

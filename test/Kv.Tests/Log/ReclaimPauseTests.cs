@@ -85,7 +85,7 @@ public sealed class ReclaimPauseTests
         {
             if (Thread.CurrentThread != reclaims) return;
             // The walk for large keys gives it away, too, after this.
-            if (point == "bigkeys.segment") isOfWalk = true;
+            if (point == "walk.segment") isOfWalk = true;
             if (point != "upkeep.yield") return;
             (bool isOther, isOfWalk) = (isOfWalk, false);
             if (isOther) return;

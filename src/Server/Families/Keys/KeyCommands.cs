@@ -144,7 +144,7 @@ internal static class KeyCommands
                 new("IDLETIME", arity: 3, ObjectIdleTime)
                 {
                     Usage = "key",
-                    Summary = "Returns the seconds since anything was written near the key in the log.",
+                    Summary = "Returns the seconds since the key was last used, or down to a fifth of them.",
                     Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
                     IsNoUse = true,
@@ -477,7 +477,7 @@ internal static class KeyCommands
         public void Read(in ValueView value) => Frequency = value.Frequency;
     }
 
-    /// <summary>When a value's segment was last written.</summary>
+    /// <summary>How long a value was not used.</summary>
     private struct ReadIdle(StoreSession store) : IValueRead
     {
         public long Seconds;

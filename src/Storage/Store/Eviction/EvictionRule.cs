@@ -11,9 +11,6 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
     /// <summary>One more than the most that a record can be worth.</summary>
     public const int Worths = 64;
 
-    /// <summary>What recent use counts up to: more would only be copied more often before it goes.</summary>
-    private const int RecentHeatMax = 3;
-
     private static readonly EvictionRule[] Rules =
     [
         new(MaxMemoryPolicy.VolatileLru, EvictionWorth.Recency, IsVolatile: true),
@@ -36,54 +33,72 @@ internal sealed record EvictionRule(MaxMemoryPolicy Policy, EvictionWorth Worth,
 
     public bool Evicts => Worth != EvictionWorth.Nothing;
 
-    /// <summary>What the heat of a record goes up to; 0: its use is not counted.</summary>
-    public int HeatMax => Worth switch
+    /// <summary>Whether the use of records decides what goes, so that those which are young are apart from those which
+    /// were used again, and those that were evicted are remembered, to be kept when they come again.</summary>
+    public bool GoesByUse => Worth is EvictionWorth.Recency or EvictionWorth.Frequency;
+
+    /// <summary>The bits of <see cref="RecordUse"/> that are compared to see whether a use is noted already.</summary>
+    public int NotedBits => Worth switch
     {
-        EvictionWorth.Recency => RecentHeatMax,
-        EvictionWorth.Frequency => RecordWord.HeatMax,
-        _ => 0,
+        EvictionWorth.Recency => RecordUse.IntervalBits | RecordUse.HeatBits,
+        EvictionWorth.Frequency => RecordUse.CountBits,
+        _ => RecordUse.IntervalBits | RecordUse.LeastHeatMax,
     };
 
-    /// <summary>Whether those that were evicted young are remembered, to be kept when they come again.</summary>
-    public bool RemembersEvicted => HeatMax != 0;
-
-    /// <summary>The heat of a key that is made, and of one that was evicted not long ago.</summary>
-    public int NewHeat(bool wasEvicted) => Worth switch
+    /// <summary>The use of a record that there is nothing more to note of.</summary>
+    /// <param name="interval">The current one of <see cref="UseIntervals"/>.</param>
+    public int MostUsed(int interval) => Worth switch
     {
-        EvictionWorth.Recency => wasEvicted ? 1 : 0,
+        EvictionWorth.Recency => RecordUse.Of(interval, RecordUse.HeatMax),
+        EvictionWorth.Frequency => RecordUse.CountMax,
+        _ => RecordUse.Of(interval, RecordUse.LeastHeatMax),
+    };
+
+    /// <summary>The use of a key that is made.</summary>
+    /// <param name="interval">The current one.</param>
+    /// <param name="wasEvicted">Not long ago.</param>
+    public int NewUse(int interval, bool wasEvicted) => Worth switch
+    {
+        EvictionWorth.Recency => RecordUse.Of(interval, wasEvicted ? 1 : 0),
         EvictionWorth.Frequency => wasEvicted ? 2 : 1,
-        _ => 0,
+        _ => RecordUse.Of(interval, 0),
     };
 
-    /// <summary>The heat of a key of which somebody says how much it was used: how often, of 255, or how long ago.
-    /// What the policy does not go by is passed over.</summary>
-    /// <param name="heat">As it is.</param>
-    public int HeatFrom(int heat, int? frequency, long? idleSeconds) => Worth switch
+    /// <summary>The use of a record that is used once more. A count goes up by chance only, which the caller
+    /// throws.</summary>
+    public int UsedAgain(int use, int interval) => Worth switch
     {
-        EvictionWorth.Frequency when frequency is { } often =>
-            ((often * RecordWord.HeatMax) + (ValueView.FrequencyMax / 2)) / ValueView.FrequencyMax,
-        EvictionWorth.Recency when idleSeconds > 0 => 0,
-        _ => heat,
+        EvictionWorth.Recency => RecordUse.Of(interval, Math.Min(RecordUse.Heat(use) + 1, RecordUse.HeatMax)),
+        EvictionWorth.Frequency => Math.Min(RecordUse.Count(use) + 1, RecordUse.CountMax),
+        _ => RecordUse.Of(interval, RecordUse.LeastHeatMax),
     };
 
-    /// <summary>The heat of a record that stays, when it has been looked at.</summary>
+    /// <summary>The use of a key of which somebody says that it was used so often, of 255. What the policy does not go
+    /// by is passed over.</summary>
+    public int UseOfFrequency(int use, int frequency) => Worth != EvictionWorth.Frequency ? use
+        : ((frequency * RecordUse.CountMax) + (ValueView.FrequencyMax / 2)) / ValueView.FrequencyMax;
+
+    /// <summary>The use of a key of which somebody says how long it was not used.</summary>
+    /// <param name="interval">The one in which it was, about.</param>
+    public int UseOfIdle(int use, long idleSeconds, int interval) => Worth == EvictionWorth.Frequency ? use
+        : RecordUse.Of(interval, idleSeconds > 0 ? 0 : RecordUse.Heat(use));
+
+    /// <summary>The use of a record that stays, when it has been looked at.</summary>
     /// <param name="secondsOld">Since its segment was written.</param>
-    public int Cooled(int heat, long secondsOld)
+    public int Cooled(int use, long secondsOld) => Worth switch
     {
-        long less = Worth switch
-        {
-            EvictionWorth.Recency => 1,
-            EvictionWorth.Frequency when DecayMinutes != 0 => secondsOld / 60 / DecayMinutes,
-            _ => 0,
-        };
-        return (int)Math.Max(0, heat - less);
-    }
+        EvictionWorth.Recency => use - Math.Min(RecordUse.Heat(use), 1),
+        EvictionWorth.Frequency when DecayMinutes != 0 =>
+            (int)Math.Max(0, RecordUse.Count(use) - (secondsOld / 60 / DecayMinutes)),
+        _ => use,
+    };
 
     /// <summary>What a record is worth, of <see cref="Worths"/>: those that are worth least go first.</summary>
     /// <param name="chance">As good as random, and the same for the record throughout a batch.</param>
     public int WorthOf(ulong word, long msLeft, uint chance) => Worth switch
     {
-        EvictionWorth.Recency or EvictionWorth.Frequency => RecordWord.Heat(word),
+        EvictionWorth.Recency => RecordUse.Heat(RecordWord.Use(word)),
+        EvictionWorth.Frequency => RecordUse.Count(RecordWord.Use(word)),
         EvictionWorth.TimeLeft => OfTimeLeft(msLeft),
         _ => (int)(chance % Worths),
     };

@@ -56,7 +56,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     public void Run(StoreSession session)
     {
         _rule = store.Eviction;
-        if (!_rule.RemembersEvicted) store.Evicted.Clear();
+        if (!_rule.GoesByUse) store.Evicted.Clear();
         if (!_rule.Evicts) store.Shadow.Clear();
         if (!store.Room.MustEvict || store.IsExpiryHeld)
         {
@@ -117,9 +117,9 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             }
         }
 
-        if (_rule.RemembersEvicted) store.Evicted.Fit(keys);
+        if (_rule.GoesByUse) store.Evicted.Fit(keys);
         store.Shadow.Fit(young + main + store.Budget.BlockBytes);
-        bool byQueue = _rule.HeatMax != 0, youngFirst = byQueue && _balance.IsYoungNext(young, main, keys);
+        bool byQueue = _rule.GoesByUse, youngFirst = byQueue && _balance.IsYoungNext(young, main, keys);
         _candidates.Sort((left, right) => byQueue && left.IsLater != right.IsLater
             ? (left.IsLater == youngFirst ? 1 : -1) : left.Rank.CompareTo(right.Rank));
         int count = 0;
@@ -297,8 +297,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             }
             else
             {
-                int heat = RecordWord.Heat(word);
-                ulong cooled = heat == 0 ? word : RecordWord.WithHeat(word, _rule.Cooled(heat, secondsOld));
+                ulong cooled = RecordWord.WithUse(word, _rule.Cooled(RecordWord.Use(word), secondsOld));
                 if (!survivors.For(word).TryMove(database, record, cooled)) return false;
             }
         }
@@ -323,7 +322,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
             long bytes = RecordWord.Size(word) + OutsideOfLocked(record, word);
             store.Shadow.Add(hash, database.Id, bytes, Record.ExpiryOf(record, word));
             session.Changes.MakeAbsent(ref held, why: KeyNote.Evicted);
-            if (_rule.RemembersEvicted) store.Evicted.Add(hash, database.Id, queue);
+            if (_rule.GoesByUse) store.Evicted.Add(hash, database.Id, queue);
             Volatile.Write(ref _evictedKeys, _evictedKeys + 1);
         }
 

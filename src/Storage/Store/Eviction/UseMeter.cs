@@ -2,17 +2,20 @@ using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
 
-/// <summary>Counts in a record's word that it was used.</summary>
+/// <summary>Notes in a record's word that it was used.</summary>
 /// <remarks>
-/// Threads: one session's. A record that is as hot as it can be is not written to, so one that everybody reads stays in
-/// everybody's cache. The count of recent use goes up with each use, to 3; that of frequency by a throw, the less
-/// likely the higher it is (a Morris counter), to 31.
+/// Threads: one session's. A record of which there is nothing more to note is not written to, so one that everybody
+/// reads stays in everybody's cache until the next interval begins (<see cref="UseIntervals"/>). The heat of recent use
+/// goes up with each use, to 3; the count of frequency by a throw, the less likely the higher it is (a Morris counter),
+/// to 31.
 /// </remarks>
-internal unsafe struct UseMeter(uint seed)
+internal unsafe struct UseMeter(uint seed, UseIntervals intervals)
 {
-    private int _heatMax, _heatMaxOfRule;
-    private uint _random = seed | 1, _logFactor;
-    private bool _byChance;
+    private static readonly EvictionRule Nothing = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
+
+    private EvictionRule _rule = Nothing;
+    private ulong _most, _bits;     // of a word: what it is compared with, and where
+    private uint _random = seed | 1;
     private long _hits, _misses;
 
     /// <summary>Reads that found their key, and those that did not.</summary>
@@ -22,6 +25,9 @@ internal unsafe struct UseMeter(uint seed)
     /// <inheritdoc cref="Hits"/>
     public long Misses => Volatile.Read(ref _misses);
 
+    /// <summary>The interval in which uses are noted.</summary>
+    public int Interval { readonly get; private set; }
+
     /// <summary>Whether uses leave no trace in the records; reads are counted all the same.</summary>
     public bool LeavesNoTrace
     {
@@ -29,17 +35,17 @@ internal unsafe struct UseMeter(uint seed)
         set
         {
             field = value;
-            _heatMax = value ? 0 : _heatMaxOfRule;      // no record is hot enough to be made hotter
+            Follow(_rule);
         }
     }
 
-    /// <summary>Counts as a policy wants it.</summary>
+    /// <summary>Notes what a policy wants, in the interval that it is now.</summary>
     public void Follow(EvictionRule rule)
     {
-        _heatMaxOfRule = rule.HeatMax;
-        _heatMax = LeavesNoTrace ? 0 : _heatMaxOfRule;
-        _byChance = rule.Worth == EvictionWorth.Frequency;
-        _logFactor = (uint)rule.LogFactor;
+        _rule = rule;
+        Interval = intervals.Current;
+        _most = RecordWord.WithUse(0, rule.MostUsed(Interval));
+        _bits = LeavesNoTrace ? 0 : RecordWord.WithUse(0, rule.NotedBits);      // 0: all is noted already
     }
 
     /// <summary>Counts a read, and the use of its record, which somebody else may be using.</summary>
@@ -48,13 +54,13 @@ internal unsafe struct UseMeter(uint seed)
     public void Count(byte* record, ulong word)
     {
         _hits++;
-        if (RecordWord.Heat(word) < _heatMax) CountSlow(record, word);
+        if (((word ^ _most) & _bits) != 0) CountSlow(record, word);
     }
 
     /// <summary>Counts the use of a record that the caller has locked.</summary>
     /// <returns>The word that it is to write.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public ulong Counted(ulong word) => RecordWord.Heat(word) < _heatMax ? CountedSlow(word) : word;
+    public ulong Counted(ulong word) => ((word ^ _most) & _bits) != 0 ? CountedSlow(word) : word;
 
     /// <summary>Counts a read alone.</summary>
     public void CountRead(bool found)
@@ -66,25 +72,27 @@ internal unsafe struct UseMeter(uint seed)
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void CountSlow(byte* record, ulong word)
     {
-        ulong hotter = CountedSlow(word);
+        ulong noted = CountedSlow(word);
         // Once: if another was quicker, the record was used all the same, or is being written to.
-        if (hotter != word) Interlocked.CompareExchange(ref *(ulong*)record, hotter, word);
+        if (noted != word) Interlocked.CompareExchange(ref *(ulong*)record, noted, word);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ulong CountedSlow(ulong word)
     {
-        int heat = RecordWord.Heat(word);
-        return _byChance && !IsLucky((uint)heat) ? word : RecordWord.WithHeat(word, heat + 1);
+        int use = RecordWord.Use(word);
+        if (_rule.Worth != EvictionWorth.Frequency) intervals.NoteUse();
+        else if (!IsLucky((uint)RecordUse.Count(use))) return word;
+        return RecordWord.WithUse(word, _rule.UsedAgain(use, Interval));
     }
 
-    /// <summary>The first use always counts, the next ones one time in (heat - 1) x factor + 1.</summary>
-    private bool IsLucky(uint heat)
+    /// <summary>The first use always counts, the next ones one time in (count - 1) x factor + 1.</summary>
+    private bool IsLucky(uint count)
     {
-        if (heat <= 1) return true;
+        if (count <= 1) return true;
         _random ^= _random << 13;
         _random ^= _random >> 17;
         _random ^= _random << 5;
-        return ((ulong)_random * ((heat - 1) * _logFactor + 1)) >> 32 == 0;
+        return ((ulong)_random * ((count - 1) * (uint)_rule.LogFactor + 1)) >> 32 == 0;
     }
 }

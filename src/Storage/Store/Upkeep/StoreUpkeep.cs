@@ -23,6 +23,7 @@ internal sealed class StoreUpkeep : IDisposable
     private readonly Evictor _evictor;
     private readonly StallWatch _stalls;
     private readonly BigKeyWalk _bigKeys;
+    private readonly UseWalk _uses;
     private readonly Store _store;
 
     public StoreUpkeep(Store store)
@@ -35,6 +36,7 @@ internal sealed class StoreUpkeep : IDisposable
         _evictor = new Evictor(store, _survivors);
         _stalls = new StallWatch(store);
         _bigKeys = new BigKeyWalk(store);
+        _uses = new UseWalk(store);
     }
 
     /// <summary>Whether an index is being doubled: upkeep is to run again in some milliseconds.</summary>
@@ -103,7 +105,10 @@ internal sealed class StoreUpkeep : IDisposable
 
         Tell(UpkeepPart.Expiry, sweeping);
         _sweeper.EndRound();
-        if (!_store.Room.IsWanted && !_store.Room.MustEvict) _bigKeys.Run(_session);
+        _uses.Advance(_session.NowMs);
+        if (_store.Room.IsWanted || _store.Room.MustEvict) return;
+        if (_store.Uses.Renames) _uses.Run(_session);
+        _bigKeys.Run(_session);
     }
 
     private void Tell(UpkeepPart part, long ticks) =>

@@ -4,17 +4,20 @@ using Kv.Tests.Storage;
 namespace Kv.Tests.Eviction;
 
 /// <summary>A store at its limit that is read through: what is not found is written. Beside it the same reads go
-/// through a list of least recently used keys, of as many as the store has.</summary>
+/// through a model of the policy, of as many keys as the store has.</summary>
 internal sealed class ReadThroughCache : IDisposable
 {
     private readonly TestStore _test;
     private readonly byte[] _value;
-    private readonly Dictionary<int, LinkedListNode<int>> _places = [];
-    private readonly LinkedList<int> _used = [];
+    private readonly CacheModel _model;
+    private readonly bool _expires;
     private int _reads, _hits, _hitsOfModel, _turns;
 
-    public ReadThroughCache(MaxMemoryPolicy policy, long limit, int valueBytes)
+    /// <param name="expires">Whether keys have an expiry, all but one in eight; none comes to its end.</param>
+    public ReadThroughCache(MaxMemoryPolicy policy, long limit, int valueBytes, bool expires = false)
     {
+        _expires = expires;
+        _model = CacheModel.Of(policy, ExpiryOf);
         _test = new TestStore(new StoreOptions { MaxMemoryBytes = limit });
         _test.Store.MaxMemoryPolicy = policy;
         _value = new byte[valueBytes];
@@ -26,7 +29,7 @@ internal sealed class ReadThroughCache : IDisposable
     {
         if ((++_turns & 15) == 0) _test.Begin();
         _reads++;
-        ReadModel(number);
+        if (_model.Read(number, _test.Store.Count(0) + 1)) _hitsOfModel++;
         Key key = _test.Session.Key(TestStore.Bytes($"key:{number}"));
         var take = default(TakeBytes);
         if (_test.Session.Read(key, DataType.String, ref take) == StoreStatus.Ok)
@@ -36,10 +39,12 @@ internal sealed class ReadThroughCache : IDisposable
         }
 
         _test.WaitForRoom();
-        Assert.Equal(StoreStatus.Ok, _test.Session.Set(key, _value));
+        long expiry = ExpiryOf(number);
+        Assert.Equal(StoreStatus.Ok, expiry == 0 ? _test.Session.Set(key, _value)
+            : _test.Session.Set(key, _value, default, expiry));
     }
 
-    /// <summary>The shares of reads that found their key since this was last asked, here and in the list.</summary>
+    /// <summary>The shares of reads that found their key since this was last asked, here and in the model.</summary>
     public (double Store, double Model) TakeRatios()
     {
         var ratios = ((double)_hits / _reads, (double)_hitsOfModel / _reads);
@@ -47,24 +52,11 @@ internal sealed class ReadThroughCache : IDisposable
         return ratios;
     }
 
-    private void ReadModel(int number)
+    /// <summary>Between an hour and a week from now, whatever the key's popularity; 0: none.</summary>
+    private long ExpiryOf(int number)
     {
-        if (_places.TryGetValue(number, out var place))
-        {
-            _hitsOfModel++;
-            _used.Remove(place);
-            _used.AddFirst(place);
-            return;
-        }
-
-        _places[number] = _used.AddFirst(number);
-        long most = Math.Max(1, _test.Store.Count(0));
-        // Ends: each round takes one off.
-        while (_places.Count > most + 1)
-        {
-            _places.Remove(_used.Last!.Value);
-            _used.RemoveLast();
-        }
+        uint hash = (uint)number * 2654435761;
+        return !_expires || hash >> 29 == 0 ? 0 : _test.Clock.Ms + 3_600_000 + ((long)(hash % 604_800) * 1000);
     }
 
     public void Dispose() => _test.Dispose();

@@ -235,7 +235,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     {
         Debug.Assert(session.Held == null && session.Steps == null, "a session has one command at a time");
         output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
-        if (session.ComesAgainSinceTickMs == 0) session.ComesAgainSinceTickMs = server.TickMs;
+        session.NoteComesAgain();
         session.Held = command;
         if (isOfOthers) session.Park(server.TickMs + Session.SnapshotWaitMs);
     }

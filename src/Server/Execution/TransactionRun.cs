@@ -71,8 +71,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             }
 
             transaction.Watches.AddTo(context.Store.Keys);
-            if (context.Store.Keys.Count > 0) ExecuteHeld(ref context, transaction);
-            else RunAll(ref context, transaction, mayLeave: true);
+            if (context.Store.Keys.Count > 0) return done = TryExecuteHeld(ref context, transaction);
+            RunAll(ref context, transaction, mayLeave: true);
             return true;
         }
         finally
@@ -123,11 +123,28 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         return walks > WalksAlwaysMax && visits > VisitsMax;
     }
 
-    private void ExecuteHeld(ref CommandContext context, Transaction transaction)
+    /// <returns>False when work in steps holds one of the keys: nothing was done.</returns>
+    private bool TryExecuteHeld(ref CommandContext context, Transaction transaction)
     {
         var store = context.Store;
         Debug.Assert(store.Keys.Count > 0, "there are keys to hold");
-        var status = store.BeginTransaction(store.Keys);
+        StoreStatus status;
+        try
+        {
+            store.MayComeAgain = !context.Session.HasComeAgainForLong;
+            status = store.BeginTransaction(store.Keys);
+        }
+        catch (KeyInUseException)
+        {
+            context.Session.NoteComesAgain();
+            return false;
+        }
+        finally
+        {
+            store.MayComeAgain = false;
+        }
+
+        context.Session.ComesAgainSinceTickMs = 0;
         // Ends: repeated only when databases are flushed or swapped at this very moment.
         while (status == StoreStatus.Ok && !transaction.Watches.AreOf(store.Table))
         {
@@ -139,7 +156,7 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         if (status != StoreStatus.Ok)
         {
             context.Fail([.. Errors.ExecAbortBecause, .. Errors.For(status)]);
-            return;
+            return true;
         }
 
         try
@@ -150,6 +167,8 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
         {
             store.EndTransaction();
         }
+
+        return true;
     }
 
     /// <summary>Runs the commands, or writes a null array if a watched key has changed. The watched keys are locked, or

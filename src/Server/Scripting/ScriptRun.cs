@@ -43,8 +43,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     private LuaOutcome _outcome;
     private long _begin;
     private long _countedBytes;
-    private bool _waitsToBeAlone, _keepsWorker, _isKnown, _takesLong;
-    private HeldCommand? _awaiting;     // waits until a snapshot has kept its keys
+    private bool _waitsToBeAlone, _awaitsPlace, _keepsWorker, _isKnown, _takesLong;
+    private HeldCommand? _awaiting;     // waits for its keys: see BeginHolding
     private int _firstKey, _keyCount;
 
     public ScriptRun(KvServer server, ScriptEngine engine)
@@ -90,7 +90,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         _script = script;
         _owner = new StepsOwner(context);
-        _waitsToBeAlone = _takesLong = false;
+        _waitsToBeAlone = _awaitsPlace = _takesLong = false;
         _keepsWorker = context.InTransaction;
         _fate.Begin();
         _begin = 0;
@@ -194,63 +194,84 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         });
     }
 
-    /// <summary>Begins to run with keys held; in a later turn where a snapshot has yet to keep one of them: nothing is
-    /// held until then.</summary>
+    /// <summary>Begins to run with keys held; in a later turn where a snapshot has yet to keep one of them, or work in
+    /// steps holds one: nothing is held until then.</summary>
     private void BeginHolding(ref CommandContext context, int first, int keys)
     {
-        if (!context.Store.SnapshotWait.MayHaveTo
-            || !context.Store.SnapshotWait.TryAwait(context.ListKeys(first, keys)))
-        {
-            RunHolding(ref context, first, keys);
-            return;
-        }
-
+        bool isOfSnapshot = context.Store.SnapshotWait.MayHaveTo
+            && context.Store.SnapshotWait.TryAwait(context.ListKeys(first, keys));
+        if (!isOfSnapshot && TryRunHolding(ref context, first, keys)) return;
         _awaiting = context.Args.Keep(context.Server.Store);
         (_firstKey, _keyCount) = (first, keys);
         context.Continue(this);
-        context.AwaitSnapshot();
+        if (isOfSnapshot) context.AwaitSnapshot();
+        else context.Session.NoteComesAgain();
     }
 
     private unsafe void BeginAwaited(ref CommandContext context)
     {
         var command = _awaiting!;
-        context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, context.Session.Blocks);
-        if (context.Store.SnapshotWait.TryAwait(context.ListKeys(_firstKey, _keyCount)))
+        var session = context.Session;
+        context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, session.Blocks);
+        bool hasPlace = !_awaitsPlace || _server.Store.SteppedHolds.HasPlace || session.HasComeAgainForLong;
+        if (!hasPlace || context.Store.SnapshotWait.TryAwait(context.ListKeys(_firstKey, _keyCount)))
         {
             context.AwaitSnapshot();
             return;
         }
 
+        bool isBegun = true;
         _awaiting = null;
         try
         {
-            RunHolding(ref context, _firstKey, _keyCount);
+            isBegun = TryRunHolding(ref context, _firstKey, _keyCount);
         }
         finally
         {
-            command.Dispose();
+            if (isBegun)
+            {
+                command.Dispose();
+                session.ComesAgainSinceTickMs = 0;
+            }
         }
+
+        if (isBegun) return;
+        _awaiting = command;
+        session.NoteComesAgain();
     }
 
-    private void RunHolding(ref CommandContext context, int first, int keys)
+    /// <summary>Takes the keys and runs, in this turn or in steps.</summary>
+    /// <returns>False when work in steps holds a key, or there is no place for one more such work: nothing is held, and
+    /// it is to be called again in a later turn.</returns>
+    private bool TryRunHolding(ref CommandContext context, int first, int keys)
     {
         var store = context.Store;
         StoreStatus status;
+        bool comesAgain = !context.Session.HasComeAgainForLong;
         try
         {
+            store.MayComeAgain = comesAgain;
             status = store.BeginTransaction(context.ListKeys(first, keys));
+        }
+        catch (KeyInUseException)
+        {
+            return false;
         }
         catch (StoreBusyException)
         {
             End();
             throw;
         }
+        finally
+        {
+            store.MayComeAgain = false;
+        }
 
         if (status != StoreStatus.Ok)
         {
             context.Fail(Errors.For(status));
             End();
-            return;
+            return true;
         }
 
         bool isLeft = false;
@@ -259,8 +280,17 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             Start();
             if (RunOn(isTurn: true) == LuaOutcome.Suspended)
             {
-                _work = store.Transacting.TryBeginUse(this);
+                bool mayBeginAnew = comesAgain && !_fate.HasWritten;
+                if (!mayBeginAnew || _server.Store.SteppedHolds.HasPlace)
+                    _work = store.Transacting.TryBeginUse(this);
                 isLeft = _work != null;
+                if (!isLeft && mayBeginAnew)
+                {
+                    _begin = 0;
+                    _awaitsPlace = true;
+                    return false;
+                }
+
                 _keepsWorker = !isLeft;
                 // Ends: with the script, or its time. There was no place for one more long command.
                 while (!isLeft && RunOn() == LuaOutcome.Suspended) MakeKnown();
@@ -280,6 +310,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         {
             Finish(ref context);
         }
+
+        return true;
     }
 
     /// <summary>Runs with nothing held, or with all others stopped by somebody else.</summary>

@@ -118,6 +118,26 @@ internal sealed unsafe class HeldUse : IHeldSteps
         }
     }
 
+    /// <summary>Does what can be done of the rest in a time. From any thread, whatever it has locked.</summary>
+    /// <param name="end">A timestamp.</param>
+    /// <returns>False: some is left, or another thread does it just now.</returns>
+    public bool TryFinishUntil(long end)
+    {
+        if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return false;
+        try
+        {
+            if (_use.MayBeGivenUp) End();
+            // Ends: in time.
+            while (!StepClaimed())
+                if (Stopwatch.GetTimestamp() >= end) return false;
+            return true;
+        }
+        finally
+        {
+            _claim.Exit();
+        }
+    }
+
     /// <summary>Gives the work up, or does the rest where it has changed something. From any thread.</summary>
     public void Dispose()
     {

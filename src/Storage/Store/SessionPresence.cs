@@ -85,15 +85,18 @@ internal sealed class SessionPresence(Store store, int slot)
     }
 
     /// <inheritdoc cref="StoreSession.TryPauseOthers"/>
-    public bool TryPauseOthers() => PausedTicks < PauseTicksMax && TryPauseNow();
+    public bool TryPauseOthers() => PausedTicks < PauseTicksMax && TryPauseNow(isPatient: true);
 
     /// <summary><see cref="TryPauseOthers"/> however long others have stood still in this turn: for what no client does
     /// in the way of business.</summary>
-    public bool TryPauseNow()
+    public bool TryPauseNow() => TryPauseNow(isPatient: false);
+
+    /// <inheritdoc cref="StorePause.TryBegin"/>
+    public bool TryPauseNow(bool isPatient)
     {
         if (!MeetsLongWork)
         {
-            _pausesOthers = store.Pause.TryBegin(slot);
+            _pausesOthers = store.Pause.TryBegin(slot, isPatient);
             if (_pausesOthers) _pauseBegin = Stopwatch.GetTimestamp();
             return _pausesOthers;
         }

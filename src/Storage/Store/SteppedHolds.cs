@@ -13,16 +13,24 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// <summary>An owner of a lock that is running is done by then, unless its thread is not.</summary>
     private const int SpinsMax = 64;
 
-    private const int UsesMax = 4;
+    /// <summary>One that finds no place, and has changed something, is done in one turn.</summary>
+    private const int UsesMax = 16;
+
+    /// <summary>Sessions are kept for so many uses: a store has a limited number, and each has memory.</summary>
+    private const int IdleSessionsMax = 4;
+
+    /// <summary>Whoever wants a pause asks again within this time, in its client's next turn.</summary>
+    private const int ClosedMs = 50;
 
     /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if
     /// for any of it.</summary>
     private const int ManySpins = 64 * SpinsMax;
 
     private readonly HeldUse?[] _uses = new HeldUse?[UsesMax];
-    private readonly StoreSession?[] _idleSessions = new StoreSession?[UsesMax];
+    private readonly StoreSession?[] _idleSessions = new StoreSession?[IdleSessionsMax];
     private SteppedHold? _current;
     private StoreSession? _session;
+    private long _closedUntil;
 
     /// <summary>Makes a command the one that may lock keys; otherwise does a step of the one that may.</summary>
     /// <param name="session">Its session until <see cref="End"/>.</param>
@@ -107,26 +115,34 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// <exception cref="KeyInUseException">The session is to come again.</exception>
     public void AwaitPlace(StoreSession session)
     {
-        if (!session.MayComeAgain) return;
-        for (int i = 0; i < UsesMax; i++)
-            if (Volatile.Read(ref _uses[i]) == null) return;
+        if (!session.MayComeAgain || HasPlace) return;
         Volatile.Read(ref _uses[0])?.Step();
         throw new KeyInUseException();
+    }
+
+    /// <summary>Whether there was a place for one more use just now, and nobody waits for the end of all.</summary>
+    public bool HasPlace
+    {
+        get
+        {
+            if (Volatile.Read(ref _closedUntil) > Stopwatch.GetTimestamp()) return false;
+            for (int i = 0; i < UsesMax; i++)
+                if (Volatile.Read(ref _uses[i]) == null) return true;
+            return false;
+        }
     }
 
     private StoreSession? TakeSession()
     {
         // Interlocked: who takes one sees all that the one before did with it.
-        for (int i = 0; i < UsesMax; i++)
+        for (int i = 0; i < IdleSessionsMax; i++)
             if (Interlocked.Exchange(ref _idleSessions[i], null) is { } session) return session;
-        foreach (var use in _uses)
-            if (use == null) return store.CreateSession();
-        return null;
+        return store.Sessions.TryCreate(out var created) ? created : null;
     }
 
     private void Keep(StoreSession session)
     {
-        for (int i = 0; i < UsesMax; i++)
+        for (int i = 0; i < IdleSessionsMax; i++)
             if (Interlocked.CompareExchange(ref _idleSessions[i], session, null) == null) return;
         session.Dispose();
     }
@@ -220,14 +236,28 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         for (int i = 0; i < UsesMax; i++) Volatile.Read(ref _uses[i])?.TryFinish(unlessLong: true);
     }
 
+    /// <summary>Does what can be done of that in a time, work with very many keys aside, which is done whole.</summary>
+    /// <param name="end">A timestamp.</param>
+    /// <returns>False: some is left. No other work begins for a while that can begin later.</returns>
+    public bool TryFinishUntil(long end)
+    {
+        Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
+        for (int i = 0; i < UsesMax; i++)
+        {
+            if (Volatile.Read(ref _uses[i]) is not { } use || use.TryFinishUntil(end)) continue;
+            // Volatile: who reads it late begins one more.
+            Volatile.Write(ref _closedUntil, Stopwatch.GetTimestamp() + (ClosedMs * Stopwatch.Frequency / 1000));
+            return false;
+        }
+
+        return true;
+    }
+
     public void Dispose()
     {
         FinishAbandoned();
-        for (int i = 0; i < UsesMax; i++)
-        {
-            _uses[i]?.Dispose();
-            _idleSessions[i]?.Dispose();
-        }
+        foreach (var use in _uses) use?.Dispose();
+        foreach (var session in _idleSessions) session?.Dispose();
 
         _session?.Dispose();
     }

@@ -154,9 +154,8 @@ internal sealed class Command(string name, int arity, CommandHandler? handler)
     internal bool MayChange => (Flags & Changing) != 0;
 
     /// <summary>Whether a call that has changed no key yet may be given up and made again in a later turn.</summary>
-    // Transactions and scripts are more than one call, and keep what they have begun elsewhere.
-    internal bool MayComeAgain =>
-        Keys.Length > 0 && Group is not (CommandGroup.Transactions or CommandGroup.Scripting);
+    // Scripts and EXEC are more than one call, and see to it themselves. WATCH may watch a key twice.
+    internal bool MayComeAgain => Keys.Length > 0 && Group != CommandGroup.Scripting;
 
     /// <summary>Whether it does nothing to the session of its client, so that another session may run it for
     /// that client.</summary>

@@ -277,6 +277,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         bool isLeft = false;
         try
         {
+            _commands.Bind(store, context.Counters);        // a later turn may be another session's
             Start();
             if (RunOn(isTurn: true) == LuaOutcome.Suspended)
             {

@@ -14,7 +14,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     private const int SpinsMax = 64;
 
     /// <summary>One that finds no place, and has changed something, is done in one turn.</summary>
-    private const int UsesMax = 16;
+    internal const int UsesMax = 16;
 
     /// <summary>Sessions are kept for so many uses: a store has a limited number, and each has memory.</summary>
     private const int IdleSessionsMax = 4;

@@ -87,11 +87,10 @@ public sealed class ComingAgainTests : IDisposable
         Assert.True(_other.Turns > 5, $"the next one was done in {_other.Turns} turns");
     }
 
-    // There are places for four.
     [Fact]
     public void Long_commands_on_other_keys_wait_for_a_place()
     {
-        var clients = Enumerable.Range(0, 5).Select(_ => new WindowClient(_server)).ToList();
+        var clients = Enumerable.Range(0, SteppedHolds.UsesMax + 1).Select(_ => new WindowClient(_server)).ToList();
         for (int i = 0; i < clients.Count; i++) _long.Run($"COPY h h{i}");
         for (int i = 0; i < clients.Count; i++)
         {

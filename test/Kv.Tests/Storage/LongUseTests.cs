@@ -138,15 +138,17 @@ public sealed class LongUseTests
     [Fact]
     public void So_many_are_in_steps_at_once_and_no_more()
     {
+        const int most = SteppedHolds.UsesMax;
         using var test = new TestStore();
-        for (int i = 0; i < 5; i++) Fill(test, $"set:{i}");
+        for (int i = 0; i <= most; i++) Fill(test, $"set:{i}");
         for (int round = 0; round < 3; round++)
         {
             test.Begin();
-            var uses = Enumerable.Range(0, 4).Select(i => Begin(test, $"set:{i}", out _)).ToArray();
-            using (var held = test.Session.Hold(test.Session.Key("set:4"u8), DataType.Set))
+            var uses = Enumerable.Range(0, most).Select(i => Begin(test, $"set:{i}", out _)).ToArray();
+            byte[] last = Encoding.ASCII.GetBytes($"set:{most}");
+            using (var held = test.Session.Hold(test.Session.Key(last), DataType.Set))
                 Assert.Null(held.TryBeginUse(new Work()));
-            Assert.Equal(Members, CountOf(test, "set:4"));
+            Assert.Equal(Members, CountOf(test, $"set:{most}"));
             foreach (var use in uses) use.Dispose();
         }
 

@@ -86,7 +86,11 @@ internal static class TableLibrary
 /// <summary>table.foreach, between two calls of its function.</summary>
 internal sealed class EachPair(LuaTable table) : Continuation
 {
+    /// <summary>A call costs as much as some instructions.</summary>
+    public const int CallUnits = 8;
+
     private LuaValue _key = LuaValue.Nil;
+    private bool _isPaused;
 
     public int Begin(ref LuaCall call)
     {
@@ -96,12 +100,16 @@ internal sealed class EachPair(LuaTable table) : Continuation
 
     public override int Resume(ref LuaCall call, int at, int count)
     {
-        LuaValue result = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
-        return result.IsNil ? Next(ref call) : call.Return(result);
+        LuaValue result = count > 0 && !_isPaused ? call.Coroutine.Stack[at] : LuaValue.Nil;
+        if (!result.IsNil) return call.Return(result);
+        // A table may grow as long as it is gone through, and a function may have nothing that is counted.
+        _isPaused = !_isPaused && call.IsOverBudget;
+        return _isPaused ? call.Pause(this) : Next(ref call);
     }
 
     private int Next(ref LuaCall call)
     {
+        call.Spend(CallUnits);
         if (!table.TryNext(ref _key, out LuaValue value)) throw Events.Failure("invalid key to 'next'");
         return _key.IsNil ? call.Return() : call.Invoke(this, call[1], [_key, value]);
     }
@@ -112,6 +120,7 @@ internal sealed class EachIndex(LuaTable table) : Continuation
 {
     private readonly int _last = table.Length;
     private int _index;
+    private bool _isPaused;
 
     public int Begin(ref LuaCall call)
     {
@@ -121,10 +130,16 @@ internal sealed class EachIndex(LuaTable table) : Continuation
 
     public override int Resume(ref LuaCall call, int at, int count)
     {
-        LuaValue result = count > 0 ? call.Coroutine.Stack[at] : LuaValue.Nil;
-        return result.IsNil ? Next(ref call) : call.Return(result);
+        LuaValue result = count > 0 && !_isPaused ? call.Coroutine.Stack[at] : LuaValue.Nil;
+        if (!result.IsNil) return call.Return(result);
+        // A table may grow as long as it is gone through, and a function may have nothing that is counted.
+        _isPaused = !_isPaused && call.IsOverBudget;
+        return _isPaused ? call.Pause(this) : Next(ref call);
     }
 
-    private int Next(ref LuaCall call) =>
-        ++_index > _last ? call.Return() : call.Invoke(this, call[1], [_index, table[_index]]);
+    private int Next(ref LuaCall call)
+    {
+        call.Spend(EachPair.CallUnits);
+        return ++_index > _last ? call.Return() : call.Invoke(this, call[1], [_index, table[_index]]);
+    }
 }

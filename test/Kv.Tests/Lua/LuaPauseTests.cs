@@ -44,6 +44,10 @@ public sealed class LuaPauseTests
         + "print(#s, s:sub(1000001, 1000002), s:sub(1300000, 1300003), s:sub(-1))", 25)]
     [InlineData("local t = {} for i = 1, 300000 do t[i] = i end table.insert(t, 1, 'a') table.insert(t, 5, 'b') "
         + "print(#t, t[1], t[5], t[300002], table.remove(t, 1), table.remove(t, 4), #t, t[1], t[4], t[300000])", 280)]
+    [InlineData("local i = 0 print(load(function() i = i + 1 return i < 100000 and ' ' or i == 100000 and 'return 7' "
+        + "or nil end)())", 100)]
+    [InlineData("local t, n = {}, 0 for i = 1, 100000 do t[i] = i end table.foreach(t, function() n = n + 1 end) "
+        + "table.foreachi(t, function() n = n + 1 end) print(n)", 150)]
     [InlineData("local t, x = {}, 1 for i = 1, 100000 do x = x * 16807 % 2147483647 t[i] = x end table.sort(t) "
         + "for i = 2, #t do assert(t[i - 1] <= t[i]) end print(t[1], t[#t])", 200)]
     [InlineData(Text + "local a, b, n = s .. '1', s .. '2', 0 for i = 1, 100 do if a < b then n = n + 1 end end "

@@ -65,7 +65,7 @@ internal static class BaseLibrary
 
     private static int CollectGarbage(ref LuaCall call)
     {
-        string word = call[0].IsNil ? "collect" : call.TextAt(0).ToString();
+        string word = call[0].IsNil ? "collect" : call.TextAt(0).ToString().Split('\0')[0];
         switch (word)
         {
             case "count": return call.Return(call.Machine.MemoryBytes / 1024.0);

@@ -47,7 +47,7 @@ internal static class StringLibrary
         last = Math.Min(last, text.Length);
         if (first > last) return call.Return();
         int from = (int)first, count = (int)last - from + 1;
-        if (count >= ResultsMax) throw call.Failure("string slice too long");
+        if (count >= ResultsMax) throw call.Failure("stack overflow (string slice too long)");
         var results = call.Results(count);
         for (int i = 0; i < count; i++) results[i] = text.Span[from - 1 + i];
         return count;

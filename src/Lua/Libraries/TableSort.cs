@@ -128,14 +128,12 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
                 (left, right) = (table.Find(_high), table.Find(Middle));
                 break;
             case Step.Up:
-                if (++_up > _high) throw call.Failure("invalid order function for sorting");
-                left = table.Find(_up);
+                left = table.Find(++_up);
                 right = _pivot;
                 break;
             default:
-                if (--_down < _low) throw call.Failure("invalid order function for sorting");
                 left = _pivot;
-                right = table.Find(_down);
+                right = table.Find(--_down);
                 break;
         }
     }
@@ -159,8 +157,10 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
                 break;
             case Step.Up:
                 if (!isLess) _step = Step.Down;
+                else if (_up > _high) throw Unordered(ref call);
                 break;
             default:
+                if (isLess && _down < _low) throw Unordered(ref call);
                 if (isLess) break;
                 if (_down < _up)
                 {
@@ -173,6 +173,9 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
                 break;
         }
     }
+
+    // What was compared then is beyond the range, as in the reference.
+    private static LuaException Unordered(ref LuaCall call) => call.Failure("invalid order function for sorting");
 
     private Step EndRange()
     {

@@ -28,8 +28,9 @@ public sealed class LuaLimitTests
         "not enough memory")]
     [InlineData("local t = {} while true do local f = loadstring('return function() return \"' .. ('x'):rep(1e5) .. #t "
         + ".. '\" end') t[#t + 1] = f() end", "not enough memory")]
+    [InlineData("error((select(2, load(function() return ('x'):rep(64) end))))", "not enough memory")]
     [InlineData("return unpack({1}, -2, 2147483647)", "program:1: too many results to unpack")]
-    [InlineData("return ('x'):rep(1e5):byte(1, -1)", "program:1: string slice too long")]
+    [InlineData("return ('x'):rep(1e5):byte(1, -1)", "program:1: stack overflow (string slice too long)")]
     [InlineData("local function f() return 1 + f() end f()", "program:1: stack overflow")]
     [InlineData("local t = setmetatable({}, {}) getmetatable(t).__index = function(t, k) return t[k] end return t.x",
         "program:1: stack overflow")]

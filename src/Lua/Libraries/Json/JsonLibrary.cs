@@ -113,7 +113,7 @@ internal static class JsonLibrary
             LuaValue value = _call[0];
             if (value.IsNil) return otherwise;
             if (value.Type == LuaType.Boolean) return value.IsTrue ? JsonSettings.On : JsonSettings.Off;
-            string word = _call.TextAt(0).ToString();
+            string word = _call.TextAt(0).ToString().Split('\0')[0];      // C's texts end there
             int found = Array.IndexOf(choices, word);
             return found >= 0 ? found : throw _call.ArgumentError(0, $"invalid option '{word}'");
         }

@@ -12,8 +12,8 @@ namespace Kv.Server.Network;
 /// <remarks>Threads: the session's own. Exists only while something waits.</remarks>
 internal sealed unsafe class Backlog
 {
-    // The first chunk is small, as it often has only the header of a block; each further one holds as much as all
-    // before it together, up to ChunkBytes.
+    // The first chunk is small, and each after a block, as it often has only the header of the next block; one after a
+    // chunk that is full holds as much as all before it together, up to ChunkBytes.
     private const int FirstChunkBytes = 1024, ChunkBytes = 64 * 1024;
 
     // Longer chunks are extents: the heap cannot return memory that lies below something still in use.
@@ -52,8 +52,9 @@ internal sealed unsafe class Backlog
         }
 
         if (count == 0) return;
+        bool isFull = _hasLast && _last.Block.IsNone;
+        long capacity = Math.Max(count, isFull ? Math.Min(ChunkBytes, FirstChunkBytes + MemoryBytes) : FirstChunkBytes);
         Push();
-        long capacity = Math.Max(count, Math.Min(ChunkBytes, FirstChunkBytes + MemoryBytes));
         byte* start = capacity <= HeapBytesMax
             ? (byte*)NativeMemory.Alloc((nuint)capacity) : Extents.Shared.TryTake(ref capacity, isZeroed: false);
         if (start == null) throw new OutOfMemoryException("no memory for a reply that waits");

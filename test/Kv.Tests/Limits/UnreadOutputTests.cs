@@ -39,6 +39,22 @@ public class UnreadOutputTests
         Assert.Equal("1", publisher.Info("client_output_buffer_limit_disconnections"));
     }
 
+    // A header of 10 bytes between two values took 64 KB: readers of large values emptied a cache.
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void Values_that_are_not_read_are_charged_once_however_many_wait(string transport)
+    {
+        using var kv = KvInstance.Start("--transport", transport, "--client-output-pause", "1073741824");
+        using RespClient other = kv.Connect(), reader = kv.Connect();
+        other.Ok($"SET value {new string('x', 100_000)}");
+        var session = kv.SessionOf(reader);
+        long before = kv.Server.Store.UsedBytes;
+        reader.Send([.. Enumerable.Repeat(RespText.Encode("GET value"), 200).SelectMany(each => each)]);
+        Eventually.Holds(() => session.OutputBytes > 8_000_000, () => $"only {session.OutputBytes} bytes wait");
+        Eventually.Holds(() => kv.Server.Store.UsedBytes < before + 1_000_000,
+            () => $"{kv.Server.Store.UsedBytes - before} bytes more are charged");
+        for (int i = 0; i < 200; i++) Assert.Equal(100_000, reader.Read().String.Length);
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void What_is_unread_is_in_the_account_until_it_is_read_or_the_client_goes(string transport)
     {

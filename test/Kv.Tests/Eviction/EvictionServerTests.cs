@@ -152,6 +152,27 @@ public sealed class EvictionServerTests
         foreach (Reply item in reply.Items ?? []) AssertGood(item);
     }
 
+    // A segment that had nothing to evict was left alone for a second, also where keys with an expiry came since.
+    [Fact]
+    public void Keys_that_expire_go_though_their_segment_had_none_a_moment_ago()
+    {
+        using var kv = KvInstance.Start("--maxmemory", "24mb", "--maxmemory-policy", "volatile-lru");
+        using var client = kv.Connect();
+        client.Ok("SET was v EX 1000");
+        client.Command("PERSIST was");
+        client.Ok("HSET h f v");
+        string large = new('y', 100_000), larger = new('z', 150_000);
+        int keys = 0, gone = 0;
+        for (int round = 0; round < 8; round++)
+        {
+            // Ends: the store is full of what does not expire.
+            while (client.Command($"SET k{keys++} {large}").Type != '-') Assert.InRange(keys, 0, 1000);
+            Assert.Equal(0, client.Command("EXISTS e").Integer);
+            Assert.Equal(2, client.Command($"DEL k{gone++} k{gone++}").Integer);
+            client.Ok($"SET e {larger} EX 1000");
+        }
+    }
+
     [Fact]
     public void Info_estimates_the_hit_ratio_with_twice_the_memory()
     {

@@ -37,7 +37,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
 
     private readonly List<Candidate> _candidates = [];
     private readonly List<int> _segments = [];
-    private readonly Dictionary<int, (long Generation, long TickMs)> _barren = [];
+    private readonly Dictionary<int, (long Generation, int Tail, long TickMs)> _barren = [];
     private readonly long[] _bytesByWorth = new long[EvictionRule.Worths];
     private readonly QueueBalance _balance = new(store.Evicted);
     private EvictionRule _rule = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
@@ -163,11 +163,11 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     private bool MayHold(int segment, SegmentInfo* info) => !_rule.IsVolatile
         || (Volatile.Read(ref info->EarliestExpiryMs) != long.MaxValue && !IsBarren(segment, info));
 
-    /// <summary>Whether a segment was found a moment ago to have nothing that may go: its mark is also that of fields
-    /// of hashes, and of keys that have no expiry any more.</summary>
+    /// <summary>Whether a segment was found a moment ago to have nothing that may go, and nothing was added since: its
+    /// mark is also that of fields of hashes, and of keys that have no expiry any more.</summary>
     private bool IsBarren(int segment, SegmentInfo* info) =>
         _barren.TryGetValue(segment, out var found) && found.Generation == info->Generation
-        && Environment.TickCount64 - found.TickMs < BarrenMs;
+        && found.Tail == Volatile.Read(ref info->Tail) && Environment.TickCount64 - found.TickMs < BarrenMs;
 
     /// <summary>Whether a record may be evicted at all. With room for an expiry it may have none.</summary>
     private bool MayEvict(byte* record, ulong word) =>
@@ -187,9 +187,11 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         for (int i = picked - 1; i >= 0; i--)
         {
             Candidate candidate = _candidates[i];
+            int tail = Volatile.Read(ref store.Log.Info(candidate.Segment)->Tail);      // before it is looked at
             if (!TryWeigh(candidate, session, out bool isBarren)) return false;
             if (!isBarren) continue;
-            _barren[candidate.Segment] = (store.Log.Info(candidate.Segment)->Generation, Environment.TickCount64);
+            SegmentInfo* info = store.Log.Info(candidate.Segment);
+            _barren[candidate.Segment] = (info->Generation, tail, Environment.TickCount64);
             _candidates.RemoveAt(i);
         }
 

@@ -15,7 +15,7 @@ namespace Kv.Storage;
 //  modulo 2N if there is such a bucket, else modulo N. One more bucket: the members of bucket (buckets - N) are dealt
 // out to
 //  it and the new one. So the table grows and shrinks a bucket at a time, and no change waits for the rest.
-//  Segment 0 has buckets 0 to 15, segment k those from 8 << k to (16 << k) - 1: none ever moves.
+//  Segment 0 has buckets 0 and 1, segment k those from 1 << k to (2 << k) - 1: none ever moves.
 
 /// <summary>Finds the members of a large collection by their bytes.</summary>
 /// <remarks>
@@ -27,7 +27,7 @@ internal readonly unsafe ref struct MemberTable
     /// <summary>Bytes of the head that are the table's; the rest is the type's.</summary>
     public const int HeadBytes = 128;
 
-    private const int Places = 12, BucketBytes = 64, FirstBuckets = 16, NextOffset = 12, ItemsOffset = 16;
+    private const int Places = 12, BucketBytes = 64, FirstBuckets = 2, NextOffset = 12, ItemsOffset = 16;
     private const int LastDoubling = 24;        // a segment is a piece, and a piece is below 2 GB
     private const uint LoadMax = 9, LoadMin = 3;
 
@@ -72,6 +72,9 @@ internal readonly unsafe ref struct MemberTable
         // An overflow bucket for one insert, or for one in six of many: at the load allowed fewer than one in 60 need
         // one.
         long bytes = bucket + (inserts * bucket / 6);
+        // Nothing will be split, not even if a bucket goes before: of some members the room for it would be most of
+        // what the collection takes.
+        if (buckets != 0 && count + inserts <= Math.Max(FirstBuckets, buckets - 1L) * LoadMax) return bytes;
         long target = Math.Max(buckets, (count + inserts) / LoadMax) + 2;
         // A segment whenever the number passes a power of two.
         for (long size = Math.Max(FirstBuckets, (long)BitOperations.RoundUpToPowerOf2(buckets));
@@ -267,8 +270,8 @@ internal readonly unsafe ref struct MemberTable
         uint buckets = Volatile.Read(ref head[1]);
         if (buckets == 0 || !Sse.IsSupported) return null;
         uint number = BucketOf(hash, buckets);
-        int log = number < FirstBuckets ? 3 : BitOperations.Log2(number);
-        long offset = ((long)head[2 + log - 3] * Region.UnitBytes)
+        int log = BitOperations.Log2(number | 1);
+        long offset = ((long)head[2 + log] * Region.UnitBytes)
             + ((long)(number < FirstBuckets ? number : number - (1u << log)) * BucketBytes);
         if (offset > *(long*)region - BucketBytes) return null;
         Sse.Prefetch0(region + offset);
@@ -330,7 +333,7 @@ internal readonly unsafe ref struct MemberTable
         Debug.Assert(number < Buckets, "there is such a bucket");
         if (number < FirstBuckets) return _region.At(Segments[0]) + (number * BucketBytes);
         int log = BitOperations.Log2(number);
-        return _region.At(Segments[log - 3]) + ((long)(number - (1u << log)) * BucketBytes);
+        return _region.At(Segments[log]) + ((long)(number - (1u << log)) * BucketBytes);
     }
 
     private static ref uint NextRef(byte* bucket) => ref *(uint*)(bucket + NextOffset);
@@ -374,7 +377,7 @@ internal readonly unsafe ref struct MemberTable
         if (to == half)
         {
             if (log > LastDoubling) return;     // 300 million members: from here on chains grow
-            Segments[log - 3] = _region.TakeAligned((int)half * BucketBytes);
+            Segments[log] = _region.TakeAligned((int)half * BucketBytes);
         }
 
         byte* source = Bucket(to - half);
@@ -420,8 +423,8 @@ internal readonly unsafe ref struct MemberTable
         if (NextOf(source) != 0) Close(source);
         Buckets = from;
         if (from != 1u << log) return;
-        _region.Give(Segments[log - 3], (int)from * BucketBytes);
-        Segments[log - 3] = 0;
+        _region.Give(Segments[log], (int)from * BucketBytes);
+        Segments[log] = 0;
     }
 
     /// <summary>Closes the gaps of a chain and gives back the buckets that it does not need any more.</summary>

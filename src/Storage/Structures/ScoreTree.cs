@@ -59,8 +59,10 @@ internal readonly unsafe struct ScoreTree(Region region)
     public static long ReserveBytes(Region region, long inserts)
     {
         Debug.Assert(inserts >= 0, "inserts are counted");
-        if (region.IsNone) return (2L * ScoreNode.Bytes) + BuildBytes(inserts);
+        if (region.IsNone) return BuildBytes(inserts);
         var tree = new ScoreTree(region);
+        // Few elements stay few, mostly, and a node is more than some of them take.
+        if (tree.Height == 0 && tree.Count + inserts <= ScoreNode.LeafMax) return 0;
         // A node for each level and a root is the most that one insert takes.
         long nodes = inserts * (tree.Height + 2);
         if (inserts == 1) return nodes * ScoreNode.Bytes;

@@ -37,7 +37,7 @@ public sealed class LongScriptTests
     }
 
     [Fact]
-    public void More_long_scripts_than_there_are_places_leave_the_worker_to_others()
+    public async Task More_long_scripts_than_there_are_places_leave_the_worker_to_others()
     {
         using var kv = Start();
         using var asks = kv.Connect();
@@ -49,11 +49,12 @@ public sealed class LongScriptTests
             asks.Ok("PING");
         }
 
-        var replies = Array.ConvertAll(runs, client => Task.Run(client.Read));
+        var stop = TestContext.Current.CancellationToken;
+        var replies = Task.WhenAll(Array.ConvertAll(runs, client => Task.Run(client.Read, stop)));
         // Ends: each round ends those that run; whoever found no place begins then.
-        while (!Task.WaitAll(replies, 1)) asks.Command("SCRIPT KILL");
-        foreach (var reply in replies)
-            Assert.StartsWith("ERR Script killed by user", reply.Result.String, StringComparison.Ordinal);
+        while (await Task.WhenAny(replies, Task.Delay(1, stop)) != replies) asks.Command("SCRIPT KILL");
+        foreach (var reply in await replies)
+            Assert.StartsWith("ERR Script killed by user", reply.String, StringComparison.Ordinal);
         foreach (var client in runs) client.Dispose();
     }
 

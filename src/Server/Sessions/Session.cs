@@ -247,8 +247,8 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// <see cref="KvServer.TickMs"/>; 0 when none waits.</summary>
     internal long RoomDeadlineTickMs { get; set; }
 
-    /// <summary>Since when <see cref="Held"/>, an EXEC or a script has met a key that work in steps holds, in the time of
-    /// <see cref="KvServer.TickMs"/>; 0: it has not.</summary>
+    /// <summary>Since when <see cref="Held"/>, an EXEC or a script has met a key that work in steps holds, in the time
+    /// of <see cref="KvServer.TickMs"/>; 0: it has not.</summary>
     internal long ComesAgainSinceTickMs { get; set; }
 
     /// <summary>What the client wants next has met such a key, and comes again in a later turn.</summary>

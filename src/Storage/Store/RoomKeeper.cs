@@ -29,7 +29,8 @@ internal sealed class RoomKeeper(Store store)
     private static readonly long PatienceTicks = 5 * Stopwatch.Frequency;        // longer than anybody waits
 
     private readonly object _decided = new();
-    private long _freedWhenFull = NotFull, _limitWhenFull, _askedAt, _freedAtBegin, _usedAtBegin;
+    private long _freedWhenFull = NotFull, _limitWhenFull, _expiringWhenFull;
+    private long _askedAt, _freedAtBegin, _usedAtBegin, _expiringAtBegin;
     private int _wanted, _foreseen;
 
     /// <summary>Called when those who wait are to ask again; on the store's thread.</summary>
@@ -166,6 +167,7 @@ internal sealed class RoomKeeper(Store store)
         if (!IsWanted) return;
         _freedAtBegin = store.Sessions.FreedBytes;
         _usedAtBegin = store.Budget.UsedBytes;
+        _expiringAtBegin = KeysThatMayGo;
     }
 
     /// <summary>A round of upkeep has ended: decides whether those who wait may go on, are refused, or go on
@@ -183,6 +185,7 @@ internal sealed class RoomKeeper(Store store)
             if (!gains)
             {
                 Volatile.Write(ref _limitWhenFull, store.Budget.MaxBytes);
+                Volatile.Write(ref _expiringWhenFull, _expiringAtBegin);
                 Volatile.Write(ref _freedWhenFull, _freedAtBegin);
             }
         }
@@ -215,6 +218,19 @@ internal sealed class RoomKeeper(Store store)
         long freed = Volatile.Read(ref _freedWhenFull);
         return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
             && store.Deferred.IsQuiet
-            && Math.Abs(store.Sessions.FreedBytes - freed) < GainMin;
+            && Math.Abs(store.Sessions.FreedBytes - freed) < GainMin
+            && Volatile.Read(ref _expiringWhenFull) == KeysThatMayGo;
+    }
+
+    /// <summary>Keys with an expiry where only such are evicted: one that has come since may go.</summary>
+    private long KeysThatMayGo
+    {
+        get
+        {
+            if (!store.Eviction.IsVolatile) return 0;
+            long keys = 0;
+            foreach (Database? database in store.Table) keys += database?.WithExpiry ?? 0;
+            return keys;
+        }
     }
 }

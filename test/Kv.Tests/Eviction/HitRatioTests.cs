@@ -4,7 +4,8 @@ using Kv.Tests.Harness;
 
 namespace Kv.Tests.Eviction;
 
-/// <summary>Hit ratios of a store at its limit beside those of a model of its policy (<see cref="CacheModel"/>).</summary>
+/// <summary>Hit ratios of a store at its limit beside those of a model of its policy
+/// (<see cref="CacheModel"/>).</summary>
 public sealed class HitRatioTests(ITestOutputHelper output)
 {
     private const int Keys = 150_000, ReadsPerStep = 35_000, StepsToFill = 16;
@@ -36,7 +37,8 @@ public sealed class HitRatioTests(ITestOutputHelper output)
     [InlineData(MaxMemoryPolicy.VolatileLfu, 3, 5)]
     [InlineData(MaxMemoryPolicy.VolatileRandom, 1, 1)]
     [InlineData(MaxMemoryPolicy.VolatileTtl, 1, 8)]
-    public void Each_policy_keeps_about_what_its_model_keeps(MaxMemoryPolicy policy, double pointsLess, double pointsMore)
+    public void Each_policy_keeps_about_what_its_model_keeps(
+        MaxMemoryPolicy policy, double pointsLess, double pointsMore)
     {
         const double skew = 0.9;
         bool expires = EvictionRule.Of(policy).IsVolatile;

@@ -77,8 +77,9 @@ internal sealed class UseIntervals
     {
         int interval = RecordUse.Interval(use);
         long end = interval == _current ? nowMs : Math.Min(nowMs, Volatile.Read(ref _end[interval]));
-        bool isAsWritten = RecordUse.Heat(use) == 0 && (writtenSeconds + 1) * 1000 > Volatile.Read(ref _begin[interval]);
-        return isAsWritten ? Math.Min(writtenSeconds * 1000, end) : end;
+        bool isAsMade = RecordUse.Heat(use) == 0
+            && (writtenSeconds + 1) * 1000 > Volatile.Read(ref _begin[interval]);
+        return isAsMade ? Math.Min(writtenSeconds * 1000, end) : end;
     }
 
     /// <summary>The number for a key that was not used for so long elsewhere: the nearest interval's.</summary>
@@ -140,7 +141,7 @@ internal sealed class UseIntervals
         static bool IsFree(long begin) => begin == Never;
     }
 
-    /// <summary>Begins to merge the two neighbours whose bounds are the least apart, by how long ago they are.</summary>
+    /// <summary>Begins to merge the two neighbours whose bounds are least apart, by how long ago they are.</summary>
     private void Merge(long nowMs)
     {
         Span<int> order = stackalloc int[Count - 1];
@@ -173,8 +174,8 @@ internal sealed class UseIntervals
         Renames = true;
     }
 
-    /// <summary>A count becomes a heat, in the interval of all that was before now. Counts are numbers of intervals 0 to
-    /// 7, and what is used meanwhile is in the last one.</summary>
+    /// <summary>A count becomes a heat, in the interval of all that was before now. Counts are numbers of intervals 0
+    /// to 7, and what is used meanwhile is in the last one.</summary>
     private void RenameToIntervals(long nowMs)
     {
         for (int i = 0; i < Count; i++) Free(i);

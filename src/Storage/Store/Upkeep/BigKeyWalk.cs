@@ -2,9 +2,9 @@ namespace Kv.Storage;
 
 /// <summary>Walks the log and keeps the largest keys of each type (<see cref="BigKeys"/>).</summary>
 /// <remarks>
-/// Half a percent of a processor, some 15 s for a gigabyte of small values, and nothing while nothing is written. A record that moves behind the walk
-/// is missed by it, but not by the next: so what the last walk has found is measured once more at the end of the next
-/// one. Threads: upkeep's.
+/// Half a percent of a processor, some 15 s for a gigabyte of small values, and nothing while nothing is written. A
+/// record that moves behind the walk is missed by it, but not by the next: so what the last walk has found is measured
+/// once more at the end of the next one. Threads: upkeep's.
 /// </remarks>
 internal sealed unsafe class BigKeyWalk : LogWalk
 {

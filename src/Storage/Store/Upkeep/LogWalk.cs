@@ -8,7 +8,7 @@ namespace Kv.Storage;
 /// <summary>Walks the records of the whole log, segment by segment, in a small part of the time of one
 /// processor.</summary>
 /// <param name="pausePerWork">How many times as long as it works it rests.</param>
-/// <remarks>A record that moves behind the walk, or that is written there, is missed by it. Threads: upkeep's.</remarks>
+/// <remarks>A record that moves behind the walk, or is written there, is missed by it. Threads: upkeep's.</remarks>
 internal abstract unsafe class LogWalk(Store store, int pausePerWork)
 {
     private static readonly long RoundTicks = Stopwatch.Frequency / 1000;

@@ -1,7 +1,7 @@
 namespace Kv.Storage;
 
-/// <summary>Gives records the use that they are to have when two of <see cref="UseIntervals"/> are merged, or the policy
-/// is of another kind.</summary>
+/// <summary>Gives records the use that they are to have when two of <see cref="UseIntervals"/> are merged, or the
+/// policy is of another kind.</summary>
 /// <remarks>
 /// The more records there are the longer it takes, and so does an interval: some 20 s with 4 M keys. That is what
 /// bounds its cost, for in each interval the first use of a record writes to it: with 2.4 s uniform reads of 4 M keys,

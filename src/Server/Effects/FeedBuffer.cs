@@ -117,7 +117,7 @@ internal sealed class FeedBuffer(Feed feed)
     {
         get
         {
-            var chunk = _read ??= Volatile.Read(ref _head);
+            var chunk = _read ??= TakeHead();
             // Ends: each round gets to the next run, the next chunk, or to the end of what is there.
             while (chunk != null)
             {
@@ -146,6 +146,16 @@ internal sealed class FeedBuffer(Feed feed)
 
             return 0;
         }
+    }
+
+    /// <summary>The first chunk, which the buffer does not refer to any more: all later ones hang on it, those that
+    /// were read, too.</summary>
+    // The writer has written it once, before its first entry, and never looks at it.
+    private Chunk? TakeHead()
+    {
+        var head = Volatile.Read(ref _head);
+        if (head != null) _head = null;
+        return head;
     }
 
     /// <summary>Takes the first entry, and those of its run that are there, too.</summary>

@@ -48,6 +48,28 @@ public class FeedBufferTests
         }
     }
 
+    // Chunks hang on one another: the first one, if anybody keeps it, keeps all that ever were.
+    [Fact]
+    public void What_has_been_read_takes_no_memory()
+    {
+        if (OwnProcess.Ran()) return;
+        const int Entries = 40_000, Bytes = 1000;
+        using var feed = new Feed(_ => { }, error => Assert.Fail(error.ToString()));
+        var buffer = new FeedBuffer(feed);
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+        for (int ticket = 1; ticket <= Entries; ticket++)
+        {
+            buffer.Begin(ticket, FeedRunKind.Commands, database: 0, Bytes).Fill((byte)'x');
+            buffer.End(Bytes);
+        }
+
+        // Ends: each round takes what there is of a chunk.
+        while (buffer.FirstTicket != 0) buffer.Take(long.MaxValue, out _, out _, out _);
+        long kept = GC.GetTotalMemory(forceFullCollection: true) - before;
+        Assert.True(kept < Entries * Bytes / 5, $"{kept} bytes are kept of {Entries * Bytes}");
+        GC.KeepAlive(buffer);
+    }
+
     private static List<Entry> Draw(Random random)
     {
         var entries = new List<Entry>();

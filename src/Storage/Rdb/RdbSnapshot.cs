@@ -112,8 +112,8 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         }, (SnapshotChunk?[])[_large, .. _chunks], 0, HeldBytes);
     }
 
-    private unsafe RdbUse UseOf(in ValueView value) => new(_saysFrequency ? value.Frequency : null, !_saysIdle ? null
-        : Math.Max(0, _nowSeconds - _store.Log.InfoOf(value.RecordStart)->LastWriteSeconds));
+    private RdbUse UseOf(in ValueView value) => new(
+        _saysFrequency ? value.Frequency : null, _saysIdle ? _store.IdleSeconds(value, _nowSeconds * 1000) : null);
 
     private void MoveChunks()
     {

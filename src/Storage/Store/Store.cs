@@ -111,6 +111,14 @@ public sealed class Store : IDisposable
         }
     }
 
+    /// <inheritdoc cref="StoreSession.IdleSeconds"/>
+    internal unsafe long IdleSeconds(in ValueView value, long nowMs)
+    {
+        long used = Log.InfoOf(value.RecordStart)->LastWriteSeconds;
+        if (!CountsFrequency) used = Uses.LastUse(value.Use, used, nowMs) / 1000;
+        return Math.Max(0, (nowMs / 1000) - used);
+    }
+
     private bool HasKeys => Array.Exists(Table, database => database?.Keys > 0);
 
     /// <summary>How much rarer a key's use is counted the more often it has been: with the policies that go by

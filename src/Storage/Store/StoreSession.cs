@@ -627,13 +627,7 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>Seconds since the value was last used, what OBJECT IDLETIME returns: exact for what was used a moment
     /// ago or only when it was written, else down to a fifth of it. Under an LFU policy those since anything in its
     /// segment was written.</summary>
-    public long IdleSeconds(in ValueView value)
-    {
-        long written = _log.InfoOf(value.RecordStart)->LastWriteSeconds;
-        if (!_store.CountsFrequency)
-            written = _store.Uses.LastUse(value.Use, written, NowMs) / 1000;
-        return Math.Max(0, _changes.NowSeconds - written);
-    }
+    public long IdleSeconds(in ValueView value) => _store.IdleSeconds(value, NowMs);
 
     /// <summary>The interval in which a key was used that was not for so long.</summary>
     internal int IntervalAgo(long idleSeconds) => _store.Uses.Ago(idleSeconds, NowMs);

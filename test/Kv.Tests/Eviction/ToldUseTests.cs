@@ -74,6 +74,37 @@ public sealed class ToldUseTests
         Assert.InRange(client.Command("OBJECT IDLETIME k").Integer, 0, most - least + 2);
     }
 
+    // Both ways in which a file is written.
+    [Theory]
+    [InlineData("SAVE")]
+    [InlineData("BGSAVE")]
+    public void An_idle_time_outlives_a_restart(string command)
+    {
+        string directory = Directory.CreateTempSubdirectory("kv-idle-").FullName;
+        try
+        {
+            string[] options = ["--dir", directory, "--maxmemory-policy", "allkeys-lru"];
+            using (var kv = KvProcess.Start(options))
+            {
+                using RespClient client = kv.Connect(60_000);
+                client.Ok($"RESTORE k 0 {Payload} IDLETIME 10000");
+                client.Ok("SET fresh v");
+                client.Ok(command);
+                Eventually.Holds(() => client.Info("rdb_bgsave_in_progress") == "0"
+                    && File.Exists(Path.Combine(directory, "dump.rdb")), () => "it is not saved");
+            }
+
+            using var again = KvProcess.Start(options);
+            using RespClient asks = again.Connect(60_000);
+            Assert.InRange(asks.Ok("OBJECT IDLETIME k").Integer, 6561, 7000);
+            Assert.InRange(asks.Ok("OBJECT IDLETIME fresh").Integer, 0, 100);
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
     [Fact]
     public void Keys_that_were_used_often_elsewhere_outlive_those_that_were_not()
     {

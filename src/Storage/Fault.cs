@@ -22,7 +22,7 @@ internal static class Fault
         "keys.lock",
 
         // The parts that records come from and go to.
-        "segment.open", "database.create", "index.split", "flush.publish", "swap.publish",
+        "segment.open", "database.create", "index.split", "index.merge", "flush.publish", "swap.publish",
 
         // The store's own thread.
         "upkeep.round", "upkeep.yield", "evict.batch", "expiry.sweep", "expiry.fields", "reclaim.copy",

@@ -157,6 +157,8 @@ internal static class StatsMetrics
             r => r.SinceReset(s => s.ReclaimedSegments)) { Page = "kv_reclaimed_segments_total" },
         new("kv_index_growths", MetricKind.Counter, "Doublings of the index", r => r.SinceReset(s => s.IndexGrowths))
             { Page = "kv_index_growths_total" },
+        new("kv_index_halvings", MetricKind.Counter, "Halvings of the index", r => r.SinceReset(s => s.IndexHalvings))
+            { Page = "kv_index_halvings_total" },
         new("kv_stalls", MetricKind.Counter, "Times a thread stood still for 100 ms while memory waited to be freed",
             r => r.SinceReset(s => s.Stalls)) { Page = "kv_stalls_total" },
         new("kv_gc_collections", MetricKind.Counter, "Collections of the managed heap", r => GC.CollectionCount(0))

@@ -43,8 +43,10 @@ internal static unsafe class HashBucket
     public static uint OverflowOf(ulong control) => (uint)control;
     public static bool IsLatched(ulong control) => (control & LatchBit) != 0;
 
+    public static ulong SequenceOf(ulong control) => control & ~(SequenceOne - 1);
+
     public static ulong Control(ulong sequencePart, int depth, uint overflow) =>
-        (sequencePart & ~(SequenceOne - 1)) | (ulong)depth << DepthShift | overflow;
+        SequenceOf(sequencePart) | (ulong)depth << DepthShift | overflow;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong ReadControl(ulong* bucket) => Volatile.Read(ref bucket[ControlIndex]);

@@ -17,7 +17,10 @@ namespace Kv.Storage;
 //    control word changed and looks again.
 //  - Which bucket is home: start at hash mod 2^target; while that bucket does not exist yet, its parent (the same
 // without
-//    the top bit); while its depth says that the key lives deeper, go there. Depths only grow, so this ends.
+//    the top bit); while its depth says that the key lives deeper, go there. While an index doubles depths only grow, so
+//    this ends.
+//  - Two buckets become one again under both latches (IndexHalving has the order); the far one's depth goes last, so
+//    that a search which has been sent from one to the other once comes to an end at its second look.
 
 /// <summary>The hash index of one database: from a key's hash to the address of its record.</summary>
 /// <remarks>Threads: any, inside of an epoch. Cost: one cache line for the bucket, one for the record.</remarks>
@@ -29,6 +32,9 @@ internal sealed unsafe class HashIndex : IDisposable
 
     /// <summary>Average entries of a bucket at which the index doubles.</summary>
     public const int EntriesPerBucketMax = 5;
+
+    /// <summary>The same where a doubling would leave hardly any memory: every second bucket has a chain then.</summary>
+    public const int EntriesPerBucketShort = 8;
 
     /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys
     /// apart.</summary>
@@ -42,9 +48,7 @@ internal sealed unsafe class HashIndex : IDisposable
 
     private readonly byte* _buckets;
     private readonly SegmentedLog _log;
-    private readonly MemoryBudget _budget;
     private readonly long _reservedBytes;
-    private readonly int _firstDepth;
     private readonly ulong _firstCount;
     private int _targetDepth, _completeDepth;
 
@@ -52,15 +56,15 @@ internal sealed unsafe class HashIndex : IDisposable
         bool hasUpkeep)
     {
         _log = log;
-        _budget = budget;
+        Budget = budget;
         Deferred = deferred;
         Hash = hash;
         long memory = Math.Max(GC.GetGCMemoryInfo().TotalAvailableMemoryBytes, 1L << 30);
         long buckets = (long)BitOperations.RoundUpToPowerOf2(
             (ulong)Math.Max(initialBytes, 1024 * HashBucket.Bytes)) / HashBucket.Bytes;
-        _firstDepth = _targetDepth = _completeDepth = BitOperations.Log2((ulong)buckets);
+        FirstDepth = _targetDepth = _completeDepth = BitOperations.Log2((ulong)buckets);
         _firstCount = (ulong)buckets;
-        MaxDepth = Math.Max(_firstDepth, BitOperations.Log2((ulong)memory / HashBucket.Bytes));
+        MaxDepth = Math.Max(FirstDepth, BitOperations.Log2((ulong)memory / HashBucket.Bytes));
         _reservedBytes = (1L << MaxDepth) * HashBucket.Bytes;
         _buckets = VirtualMemory.Reserve((nuint)_reservedBytes, SegmentedLog.SegmentBytes);
         if (_buckets == null)
@@ -69,21 +73,41 @@ internal sealed unsafe class HashIndex : IDisposable
         long bytes = buckets * HashBucket.Bytes;
         if (bytes >= VirtualMemory.HugePagesFromBytes) VirtualMemory.PreferHugePages(_buckets, (nuint)bytes);
         Overflow = new OverflowBuckets(budget, Math.Min(1L << MaxDepth, uint.MaxValue));
+        Chains = new BucketChains(Overflow, deferred);
         Growth = new IndexGrowth(this) { IsPrepared = hasUpkeep };
+        Halving = new IndexHalving(this);
         budget.ChargeIndex(bytes);
     }
 
     public OverflowBuckets Overflow { get; }
+    public BucketChains Chains { get; }
     public IndexGrowth Growth { get; }
+    public IndexHalving Halving { get; }
     public DeferredActions Deferred { get; }
     public KeyHash Hash { get; }
+    public MemoryBudget Budget { get; }
+
+    /// <summary>Hash bits that the buckets use which the index began with: it never has fewer.</summary>
+    public int FirstDepth { get; }
+
     public int MaxDepth { get; }
 
-    /// <summary>Hash bits that the newest buckets use: the index has, or is about to have, 2 to this many.</summary>
+    /// <summary>Of who begins or ends a doubling or a halving.</summary>
+    public Lock Resizing { get; } = new();
+
+    /// <summary>Hash bits that all buckets are to use: the index has, or is about to have, 2 to this many.</summary>
     public int TargetDepth => Volatile.Read(ref _targetDepth);
 
-    /// <summary>Hash bits that all buckets use: less than the target while a doubling is on its way.</summary>
+    /// <summary>Hash bits that all buckets used when last that was so: fewer than the target while a doubling is on its
+    /// way, more while a halving is.</summary>
     public int CompleteDepth => Volatile.Read(ref _completeDepth);
+
+    /// <summary>Hash bits that some buckets may use, and none more: who visits all buckets counts to 2 to this
+    /// many.</summary>
+    public int DeepestDepth => Math.Max(TargetDepth, CompleteDepth);
+
+    /// <summary>Whether a doubling or a halving is on its way.</summary>
+    public bool IsResizing => CompleteDepth != TargetDepth;
 
     public long BucketCount => 1L << TargetDepth;
 
@@ -91,12 +115,12 @@ internal sealed unsafe class HashIndex : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public int TagStart(int depth)
     {
-        int doublings = depth - _firstDepth;
-        return doublings <= DoublingsPerTag ? _firstDepth : TagStartSlow(doublings);
+        int doublings = depth - FirstDepth;
+        return doublings <= DoublingsPerTag ? FirstDepth : TagStartSlow(doublings);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private int TagStartSlow(int doublings) => _firstDepth + (doublings - 1) / DoublingsPerTag * DoublingsPerTag;
+    private int TagStartSlow(int doublings) => FirstDepth + (doublings - 1) / DoublingsPerTag * DoublingsPerTag;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public ulong Tag(ulong hash, int depth) => (hash >> TagStart(depth)) & ((1UL << HashBucket.TagBits) - 1);
@@ -109,7 +133,7 @@ internal sealed unsafe class HashIndex : IDisposable
     public int DepthOf(ulong number, ulong control)
     {
         int depth = HashBucket.DepthOf(control);
-        return depth != 0 ? depth : number < _firstCount ? _firstDepth : 0;
+        return depth != 0 ? depth : number < _firstCount ? FirstDepth : 0;
     }
 
     /// <summary>The bucket where a hash lives now, with its control word as it was read before anything else of
@@ -517,8 +541,55 @@ internal sealed unsafe class HashIndex : IDisposable
         Debug.Assert(depth == _targetDepth + 1, "it grows by doubling");
         long half = (1L << (depth - 1)) * HashBucket.Bytes;
         if (half >= HugeHalfFromBytes) VirtualMemory.PreferHugePages(_buckets + half, (nuint)half);
-        _budget.ChargeIndex(half);
+        Budget.ChargeIndex(half);
         Volatile.Write(ref _targetDepth, depth);
+    }
+
+    /// <summary>Halves the number of buckets that the index is to have; only <see cref="IndexHalving"/> decides
+    /// when.</summary>
+    /// <returns>False when it is being doubled or halved.</returns>
+    public bool TryLowerTarget()
+    {
+        lock (Resizing)
+        {
+            if (IsResizing) return false;
+            Debug.Assert(_targetDepth > FirstDepth, "it does not become smaller than it was at first");
+            // full fence: before a look at any bucket
+            Interlocked.Exchange(ref _targetDepth, _targetDepth - 1);
+        }
+
+        Budget.ChargeIndex(-(1L << TargetDepth) * HashBucket.Bytes);
+        return true;
+    }
+
+    /// <summary>Gives the far half back, which nobody reads any more.</summary>
+    public void EndHalving()
+    {
+        Debug.Assert(CompleteDepth == TargetDepth + 1, "all buckets of this halving are merged");
+        lock (Resizing)
+        {
+            Growth.ForgetPrepared();
+            GiveBackAbove(_targetDepth);
+            Volatile.Write(ref _completeDepth, _targetDepth);
+        }
+    }
+
+    /// <summary>Gives the memory of as many buckets as there are, behind them, back to the system. The caller has the
+    /// lock, and no bucket is there.</summary>
+    public void GiveBackAbove(int depth)
+    {
+        Debug.Assert(Resizing.IsHeldByCurrentThread, "no doubling begins meanwhile");
+        long half = (1L << depth) * HashBucket.Bytes;
+        // What the system refuses to take is as good: a bucket is made whole before it is found by its control word,
+        // which is 0 either way.
+        VirtualMemory.GiveBack(_buckets + half, (nuint)half);
+    }
+
+    /// <summary>The hash of an entry's key.</summary>
+    public ulong HashOf(ulong entry)
+    {
+        byte* record = _log.Pointer(HashBucket.AddressOf(entry));
+        return Hash.Of(Record.KeyOf(record, Record.ReadWord(record)));
     }
 
     /// <summary>Notes that all buckets have been split. Called by who split the last of them, or waited for those who
@@ -533,7 +604,7 @@ internal sealed unsafe class HashIndex : IDisposable
 
     public void Dispose()
     {
-        _budget.ChargeIndex(-(1L << TargetDepth) * HashBucket.Bytes);
+        Budget.ChargeIndex(-(1L << TargetDepth) * HashBucket.Bytes);
         Overflow.Dispose();
         VirtualMemory.Release(_buckets, (nuint)_reservedBytes);
     }

@@ -5,8 +5,8 @@ namespace Kv.Storage;
 /// <summary>Walks an index while it changes: SCAN's cursors and random keys.</summary>
 /// <remarks>
 /// A cursor is a bucket number of the index's current size, counted from the highest bit down (reverse binary): when
-/// the index doubles, what has been visited stays visited, since both halves of a bucket follow each other. The index
-/// never shrinks. Source of the idea: Pieter Noordhuis' dictScan in Redis.
+/// the index doubles, what has been visited stays visited, since both halves of a bucket follow each other. When it is
+/// halved between the two, the near half is visited once more. Source of the idea: Pieter Noordhuis' dictScan in Redis.
 /// </remarks>
 internal static unsafe class IndexCursor
 {
@@ -15,25 +15,23 @@ internal static unsafe class IndexCursor
 
     public static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct =>
-        Scan(index, nowMs, cursor, index.TargetDepth, ref visit);
+        Scan(index, nowMs, cursor, index.DeepestDepth, ref visit);
 
     /// <summary>Scans a bucket of an index that had this depth when it was read; others may have begun a doubling
     /// since.</summary>
     internal static ulong Scan<TVisit>(HashIndex index, long nowMs, ulong cursor, int depth, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        Debug.Assert(depth > 0 && depth <= index.TargetDepth, "the index had this depth");
+        Debug.Assert(depth > 0 && depth <= index.MaxDepth, "the index had this depth");
         ulong number = cursor & ((1UL << depth) - 1);
         // Most of a walk's time is waiting for memory: its next steps fetch theirs meanwhile.
         ulong next = Next(number, depth);
         index.PrefetchRecords(next);
         index.Prefetch(Next(next, depth));
         index.Growth.EnsureDepth(number, depth);
-        // Others may have split the bucket since, in a doubling that began meanwhile: then only this half was visited,
-        // and the cursor goes on from it at the new size. (Without memory for a split it is still whole: visited
-        // twice.)
-        depth = Math.Max(depth, Visit(index, nowMs, number, ref visit));
-        return Next(number, depth);
+        // By the depth of what was visited: others may have split the bucket since, in a doubling that began meanwhile,
+        // and then it was only this half; or it is whole, merged in a halving, and its far half has been visited, too.
+        return Next(number, Visit(index, nowMs, number, ref visit));
     }
 
     /// <summary>The bucket after this one, at a depth; 0 after the last one.</summary>
@@ -50,8 +48,8 @@ internal static unsafe class IndexCursor
     public static bool Random<TVisit>(HashIndex index, long keys, long nowMs, ref TVisit visit)
         where TVisit : struct, IRecordVisit, allows ref struct
     {
-        int target = index.TargetDepth;
-        long buckets = 1L << target;
+        int deepest = index.DeepestDepth;
+        long buckets = 1L << deepest;
         // 4 to 8 keys a run: Poisson makes more than the places of it once in 10^10.
         long run = 1;
         while (run < buckets && Math.Max(1, keys) * run < KeysPerRun * buckets) run *= 2;
@@ -63,8 +61,10 @@ internal static unsafe class IndexCursor
             int count = 0;
             for (long number = first; number < first + run; number++)
             {
-                index.Growth.EnsureDepth((ulong)number, target);
-                Gather(index, (ulong)number, ref entries, ref count);
+                index.Growth.EnsureDepth((ulong)number, deepest);
+                int before = count;
+                // A bucket that is not there (any more) is part of its near one, which has a number of its own.
+                if (number >> Gather(index, (ulong)number, ref entries, ref count) != 0) count = before;
             }
 
             int place = System.Random.Shared.Next(run == buckets ? count : Math.Max(count, PlacesPerRun));

@@ -29,7 +29,6 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     // million keys, which take the system 150 ms.
     private const int EarlyShare = 6, LateShare = 16;
 
-    private readonly Lock _begin = new();
     private long _place, _sweepDone;
     private int _preparedDepth;
     private long _preparedBytes;        // taken so far for the next depth
@@ -42,20 +41,22 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     public long Doublings => Volatile.Read(ref _doublings);
 
     /// <summary>True while some buckets wait to be split.</summary>
-    public bool IsGrowing => index.CompleteDepth != index.TargetDepth;
+    public bool IsGrowing => index.CompleteDepth < index.TargetDepth;
 
     /// <summary>Begins a doubling when there are more entries than the buckets are meant for.</summary>
     public void Consider(long entries)
     {
         int depth = index.TargetDepth;
-        long due = HashIndex.EntriesPerBucketMax * (1L << depth);
-        if (entries <= due || IsGrowing || depth == index.MaxDepth) return;
+        if (entries <= (long)HashIndex.EntriesPerBucketMax << depth || index.IsResizing || depth == index.MaxDepth)
+            return;
+        long due = DueAt(depth);
+        if (entries <= due) return;
         // Acquire is enough, since little depends on it: a doubling that begins too early meets page faults.
         if (entries <= due + due / LateShare && NeedsPreparing(depth) && Volatile.Read(ref _preparedDepth) <= depth)
             return;
-        lock (_begin)
+        lock (index.Resizing)
         {
-            if (index.TargetDepth != depth || index.CompleteDepth != depth) return;
+            if (index.TargetDepth != depth || index.IsResizing) return;
             Volatile.Write(ref _sweepDone, 0);
             index.RaiseTarget(depth + 1);
             Volatile.Write(ref _place, (long)(depth + 1) << PlaceBits);     // release: claims begin when all is set
@@ -72,15 +73,44 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         Debug.Assert(entries >= 0, "entries are counted");
         const long step = SegmentedLog.SegmentBytes;
         int depth = index.TargetDepth;
-        if (IsGrowing || depth == index.MaxDepth || !NeedsPreparing(depth) || _preparedDepth > depth) return false;
-        long half = (long)HashBucket.Bytes << depth, due = HashIndex.EntriesPerBucketMax * (1L << depth);
-        if (_preparedBytes >= half * EarlyPart(entries, due)) return false;
+        if (index.IsResizing || depth == index.MaxDepth || !NeedsPreparing(depth)) return false;
+        long half = (long)HashBucket.Bytes << depth;
+        double part = EarlyPart(entries, DueAt(depth));
+        if (part == 0) GiveBackPrepared(depth);
+        if (_preparedDepth > depth || _preparedBytes >= half * part) return false;
         bool isTaken = index.Populate(depth, _preparedBytes, step);
         _preparedBytes += step;
         if (isTaken && _preparedBytes < half) return true;
         _preparedBytes = 0;
         Volatile.Write(ref _preparedDepth, depth + 1);
         return isTaken;
+    }
+
+    /// <summary>What was taken for a doubling is with the system again.</summary>
+    /// <remarks>Threads: upkeep's only.</remarks>
+    public void ForgetPrepared()
+    {
+        _preparedBytes = 0;
+        Volatile.Write(ref _preparedDepth, 0);
+    }
+
+    // Keys have gone since, or room: it would be resident, and in no account.
+    private void GiveBackPrepared(int depth)
+    {
+        if (_preparedBytes == 0 && _preparedDepth <= depth) return;
+        lock (index.Resizing)
+        {
+            if (index.TargetDepth != depth || index.IsResizing) return;
+            ForgetPrepared();
+            index.GiveBackAbove(depth);
+        }
+    }
+
+    /// <summary>Entries at which a doubling is due. Where memory is short that is later: chains take less of it.</summary>
+    private long DueAt(int depth)
+    {
+        bool isShort = index.Budget.IsNearlyFullWith((long)HashBucket.Bytes << depth);
+        return (long)(isShort ? HashIndex.EntriesPerBucketShort : HashIndex.EntriesPerBucketMax) << depth;
     }
 
     // From 0, when the first is taken, to 1 when the doubling is due.
@@ -127,7 +157,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
     /// <summary>Splits whatever holds a bucket's entries until the bucket itself has the target's depth.</summary>
     public void EnsureDepth(ulong number, int target)
     {
-        Debug.Assert(target <= index.TargetDepth && number < 1UL << target, "there is such a bucket");
+        Debug.Assert(target <= index.MaxDepth, "there may be such a bucket");
         // Ends: each round splits a bucket (at most once a level) or waits for a holder of its latch, who waits for
         // nothing.
         var wait = new SpinWait();
@@ -141,9 +171,10 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
                 continue;
             }
 
-            if (TrySplit(bucket, number & ((1UL << depth) - 1), control, depth)) continue;
+            // Under the latch, since a halving may have begun meanwhile: what it has merged is not split again.
+            if (depth < index.TargetDepth && TrySplit(bucket, number & ((1UL << depth) - 1), control, depth)) continue;
             HashIndex.Unlatch(bucket, control);
-            return;     // no memory for a chain: the bucket stays whole, and every search still finds what is in it
+            return;     // or no memory for a chain: the bucket stays whole, and every search still finds what is in it
         }
     }
 
@@ -175,7 +206,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
 
         // After the unlatching: what is deferred must have been unlinked before.
-        RetireChain(HashBucket.OverflowOf(control));
+        index.Chains.Retire(HashBucket.OverflowOf(control));
         return true;
     }
 
@@ -189,13 +220,15 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         var isNear = Vector512.Equals(entries & bit, Vector512<ulong>.Zero);
         // Nobody reads the far half before its control word is there, which is 0 until then.
         *(Vector512<ulong>*)far = Vector512.AndNot(entries, isNear).WithElement(HashBucket.ControlIndex, 0UL);
-        // publishes the far half: release
-        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, 0));
+        // publishes the far half: release. It goes on with the near one's sequence: so also one that is halved away and
+        // comes again never shows a control word twice.
+        ulong halved = HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, 0);
+        Volatile.Write(ref far[HashBucket.ControlIndex], halved);
         // The near one's control word stays as it is: latched. Each entry is written whole, so a reader finds it or
         // none.
         *(Vector512<ulong>*)near = (entries & isNear)
             .WithElement(HashBucket.ControlIndex, control | HashBucket.LatchBit);
-        HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, 0));
+        HashIndex.Unlatch(near, halved);
     }
 
     [SkipLocalsInit]    // all that is read of the lists has been written
@@ -205,12 +238,12 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             "nobody reads the far half before it is published");
         ulong* far = index.Bucket(number + (1UL << depth));
         // Chains are short: a keyed hash makes one of 8 buckets rarer than a failing machine.
-        int count = CountEntries(near, control);
+        int count = index.Chains.Count(near, control);
         const int onStackMax = 64;
         Span<ulong> entries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
         Span<ulong> nearEntries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
         Span<ulong> farEntries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];
-        Gather(near, control, entries);
+        index.Chains.Gather(near, control, entries);
 
         int nearCount = 0, farCount = 0;
         bool refill = index.TagStart(depth + 1) != index.TagStart(depth);
@@ -221,8 +254,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             bool isFar;
             if (refill)
             {
-                byte* record = index.Log.Pointer(HashBucket.AddressOf(entry));
-                ulong hash = index.Hash.Of(Record.KeyOf(record, Record.ReadWord(record)));
+                ulong hash = index.HashOf(entry);
                 isFar = ((hash >> depth) & 1) != 0;
                 entry = HashBucket.Entry(index.Tag(hash, depth + 1), HashBucket.AddressOf(entry));
             }
@@ -238,102 +270,19 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
             nearCount += 1 - far1;
         }
 
-        if (!TryTakeChain(nearCount, out uint nearOverflow)) return false;
-        if (!TryTakeChain(farCount, out uint farOverflow))
+        if (!index.Chains.TryTake(nearCount, out uint nearOverflow)) return false;
+        if (!index.Chains.TryTake(farCount, out uint farOverflow))
         {
-            ReturnChain(nearOverflow);
+            index.Chains.Return(nearOverflow);
             return false;
         }
 
-        Fill(far, farOverflow, farEntries[..farCount]);
+        ulong sequence = control + HashBucket.SequenceOne;
+        index.Chains.Fill(far, farOverflow, farEntries[..farCount]);
         // publishes the far half
-        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(0, depth + 1, farOverflow));
-        Fill(near, nearOverflow, nearEntries[..nearCount]);
-        HashIndex.Unlatch(near, HashBucket.Control(control + HashBucket.SequenceOne, depth + 1, nearOverflow));
+        Volatile.Write(ref far[HashBucket.ControlIndex], HashBucket.Control(sequence, depth + 1, farOverflow));
+        index.Chains.Fill(near, nearOverflow, nearEntries[..nearCount]);
+        HashIndex.Unlatch(near, HashBucket.Control(sequence, depth + 1, nearOverflow));
         return true;
-    }
-
-    private int CountEntries(ulong* bucket, ulong control)
-    {
-        int count = 0;
-        while (true)
-        {
-            count += BitOperations.PopCount(HashBucket.Used(bucket));
-            uint next = HashBucket.OverflowOf(control);
-            if (next == 0) return count;
-            bucket = index.Overflow[next];
-            control = bucket[HashBucket.ControlIndex];
-        }
-    }
-
-    private void Gather(ulong* bucket, ulong control, Span<ulong> entries)
-    {
-        int count = 0;
-        while (true)
-        {
-            for (uint used = HashBucket.Used(bucket); used != 0;)
-                entries[count++] = bucket[HashBucket.TakeLowest(ref used)];
-            uint next = HashBucket.OverflowOf(control);
-            if (next == 0) return;
-            bucket = index.Overflow[next];
-            control = bucket[HashBucket.ControlIndex];
-        }
-    }
-
-    /// <summary>Takes the overflow buckets that this many entries need, linked.</summary>
-    /// <param name="entries">All entries of the chain.</param>
-    /// <param name="first">The first overflow bucket; 0: the home bucket is enough.</param>
-    /// <returns>False when there is no memory: none is taken.</returns>
-    private bool TryTakeChain(int entries, out uint first)
-    {
-        first = 0;
-        for (int left = entries - HashBucket.Entries; left > 0; left -= HashBucket.Entries)
-        {
-            uint number = index.Overflow.TryTake();
-            if (number == 0)
-            {
-                ReturnChain(first);
-                return false;
-            }
-
-            index.Overflow[number][HashBucket.ControlIndex] = first;
-            first = number;
-        }
-
-        return true;
-    }
-
-    private void Fill(ulong* bucket, uint overflow, ReadOnlySpan<ulong> entries)
-    {
-        int done = 0;
-        while (true)
-        {
-            for (int i = 0; i < HashBucket.Entries; i++)
-                Volatile.Write(ref bucket[i], done < entries.Length ? entries[done++] : 0);
-            if (overflow == 0) return;
-            bucket = index.Overflow[overflow];
-            overflow = HashBucket.OverflowOf(bucket[HashBucket.ControlIndex]);
-        }
-    }
-
-    private void ReturnChain(uint number)
-    {
-        while (number != 0)
-        {
-            uint next = HashBucket.OverflowOf(index.Overflow[number][HashBucket.ControlIndex]);
-            index.Overflow.Return(number);
-            number = next;
-        }
-    }
-
-    // Readers may still walk the old chain: it is used again only after an epoch.
-    private void RetireChain(uint number)
-    {
-        while (number != 0)
-        {
-            uint next = HashBucket.OverflowOf(index.Overflow[number][HashBucket.ControlIndex]);
-            index.Overflow.Retire(number, index.Deferred);
-            number = next;
-        }
     }
 }

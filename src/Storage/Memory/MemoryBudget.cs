@@ -106,7 +106,10 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public bool HasRoomFor(long bytes) => MaxBytes == 0 || CountedBytes + bytes <= MaxBytes + SlackBytes;
 
     /// <summary>Whether so little is left that it pays to collect what is free in many small places.</summary>
-    public bool IsNearlyFull => MaxBytes != 0 && CountedBytes > MaxBytes / 10 * 9;
+    public bool IsNearlyFull => IsNearlyFullWith(0);
+
+    /// <summary>Whether that would be so with <paramref name="bytes"/> more.</summary>
+    public bool IsNearlyFullWith(long bytes) => MaxBytes != 0 && CountedBytes + bytes > MaxBytes / 10 * 9;
 
     /// <summary>Segments of the log that are free, or will be soon, and are still resident: in no account.</summary>
     public long IdleBytes => Volatile.Read(ref _idle);

@@ -12,7 +12,7 @@ internal sealed class DatabaseTable
     private readonly Lock _lock = new();
     private Database?[] _table, _reported;
     private int _ids;
-    private long _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped;
+    private long _expiredByDropped, _expiredFieldsByDropped, _growthsByDropped, _halvingsByDropped;
 
     public DatabaseTable(Store store, int databases)
     {
@@ -23,24 +23,25 @@ internal sealed class DatabaseTable
     /// <summary>The databases by number; null: never written to since it was last flushed.</summary>
     public Database?[] Current => Volatile.Read(ref _table);
 
-    /// <summary>What those that there are and were have counted: keys and fields that have expired, doublings of
-    /// indexes.</summary>
-    public (long Expired, long ExpiredFields, long Growths) Counts
+    /// <summary>What those that there are and were have counted: keys and fields that have expired, doublings and
+    /// halvings of indexes.</summary>
+    public (long Expired, long ExpiredFields, long Growths, long Halvings) Counts
     {
         get
         {
             lock (_lock)
             {
-                (long expired, long expiredFields, long growths) =
-                    (_expiredByDropped, _expiredFieldsByDropped, _growthsByDropped);
+                (long expired, long expiredFields, long growths, long halvings) =
+                    (_expiredByDropped, _expiredFieldsByDropped, _growthsByDropped, _halvingsByDropped);
                 foreach (Database? database in _table)
                 {
                     expired += database?.Expired ?? 0;
                     expiredFields += database?.ExpiredFields ?? 0;
                     growths += database?.Index.Growth.Doublings ?? 0;
+                    halvings += database?.Index.Halving.Halvings ?? 0;
                 }
 
-                return (expired, expiredFields, growths);
+                return (expired, expiredFields, growths, halvings);
             }
         }
     }
@@ -185,6 +186,7 @@ internal sealed class DatabaseTable
         _expiredByDropped += database.Expired;
         _expiredFieldsByDropped += database.ExpiredFields;
         _growthsByDropped += database.Index.Growth.Doublings;
+        _halvingsByDropped += database.Index.Halving.Halvings;
         database.Segments.MarkDropped();
         if (_store.Snapshot?.TryKeepDropped(database) != true) FreeDropped(database);
     }

@@ -449,11 +449,11 @@ public sealed class Store : IDisposable
     {
         get
         {
-            (long expired, long expiredFields, long growths) = Databases.Counts;
+            (long expired, long expiredFields, long growths, long halvings) = Databases.Counts;
             (long hits, long misses) = Sessions.Reads;
             return new StoreStats(Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes,
-                expired, expiredFields, Volatile.Read(ref _reclaimedSegments), growths, Deferred.Count, _upkeep.Stalls,
-                _upkeep.EvictedKeys, hits, misses, Shadow.Hits);
+                expired, expiredFields, Volatile.Read(ref _reclaimedSegments), growths, halvings, Deferred.Count,
+                _upkeep.Stalls, _upkeep.EvictedKeys, hits, misses, Shadow.Hits);
         }
     }
 
@@ -461,7 +461,7 @@ public sealed class Store : IDisposable
     internal bool WantsUpkeepNow => Room.IsWanted;
 
     /// <summary>Whether the next round of upkeep is wanted in some milliseconds.</summary>
-    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsGrowing || Room.MustEvict;
+    internal bool WantsUpkeepSoon => Deferred.Count != 0 || _upkeep.IsResizing || Room.MustEvict;
 
     /// <summary>One round of expiry, reclaim and freeing, as the store's thread does them; for stores without
     /// one.</summary>

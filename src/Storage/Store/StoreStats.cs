@@ -9,6 +9,7 @@ namespace Kv.Storage;
 /// <param name="ExpiredFields">Fields of hashes removed because their time had passed.</param>
 /// <param name="ReclaimedSegments">Segments of 2 MB that were emptied and freed.</param>
 /// <param name="IndexGrowths">Doublings of an index.</param>
+/// <param name="IndexHalvings">Halvings of an index that few keys were left in.</param>
 /// <param name="PendingFrees">Things that wait for an epoch to pass.</param>
 /// <param name="Stalls">Turns of a session that held memory back for more than 100 ms.</param>
 /// <param name="EvictedKeys">Keys let go of to make room.</param>
@@ -17,5 +18,5 @@ namespace Kv.Storage;
 /// <param name="ShadowHits">Reads that would have found their key with twice the memory, as estimated.</param>
 public readonly record struct StoreStats(
     long IndexBytes, long LogBytes, long BlockBytes, long ExternalBytes,
-    long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long PendingFrees, long Stalls,
-    long EvictedKeys, long Hits, long Misses, long ShadowHits);
+    long ExpiredKeys, long ExpiredFields, long ReclaimedSegments, long IndexGrowths, long IndexHalvings,
+    long PendingFrees, long Stalls, long EvictedKeys, long Hits, long Misses, long ShadowHits);

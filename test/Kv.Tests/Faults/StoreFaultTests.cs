@@ -66,6 +66,13 @@ public sealed unsafe class StoreFaultTests
             for (int i = 0; i < 10_000; i++) test.Set("many" + i, "v");
             for (int i = 0; i < 10_000; i++) Assert.True(test.Delete("many" + i));
         },
+        ["index.merge"] = test =>
+        {
+            for (int i = 0; i < 10_000; i++) test.Set("many" + i, "v");
+            for (int i = 0; i < 10_000; i++) Assert.True(test.Delete("many" + i));
+            test.Settle();
+            Assert.Equal(test.Store.Table[0]!.Index.FirstDepth, test.Store.Table[0]!.Index.CompleteDepth);
+        },
     };
 
     public static IEnumerable<string> Points => Failing.Keys.Concat(GoingOn.Keys);
@@ -269,7 +276,7 @@ public sealed unsafe class StoreFaultTests
         foreach (string point in points)
             for (int nth = 1;
                 nth <= (point is "keys.lock" or "reclaim.copy" or "reclaim.publish" or "deferred.run" or "index.split"
-                ? 3 : 1); nth++) passes.Add(point, nth);
+                or "index.merge" ? 3 : 1); nth++) passes.Add(point, nth);
         return passes;
     }
 

@@ -101,6 +101,32 @@ internal sealed class IndexModel
                 else _search.Again(t);
                 return true;
 
+            case Pc.LatchFar:
+                if ((s.Control(1) & ModelState.Latch) != 0) return false;
+                if (_flaw != Flaw.MergeWithoutFarLatch) s.Control(1) |= ModelState.Latch;
+                _chains.GatherBoth(s, t);
+                t[PcAt] = (byte)Pc.FillWhole;
+                return true;
+            case Pc.FillWhole:
+                s.Entry(0, t[LaneAt]) = t[NearAt + t[LaneAt]];
+                if (++t[LaneAt] == _program.Entries) t[PcAt] = (byte)Pc.PublishWhole;
+                return true;
+            case Pc.PublishWhole:
+                t[ControlAt] = (byte)((Bump(t[ControlAt]) & ~(7 << ModelState.OverflowShift | ModelState.Depth))
+                    | t[NearChainAt] << ModelState.OverflowShift);
+                s.Control(0) = (byte)(t[ControlAt] | ModelState.Latch);
+                t[PcAt] = (byte)(_flaw == Flaw.MergeKeepsFar ? Pc.UnlatchWhole : Pc.ClearFar);
+                return true;
+            case Pc.ClearFar:
+                s.Control(1) = 0;
+                t[PcAt] = (byte)Pc.UnlatchWhole;
+                return true;
+            case Pc.UnlatchWhole:
+                s.Control(0) = t[ControlAt];
+                if (_flaw == Flaw.MergeKeepsFar) s.Control(1) &= unchecked((byte)~ModelState.Latch);
+                ModelCalls.Finish(s, t, 0, 0);
+                return true;
+
             case Pc.Scan:
                 if (_chains.Existing(s, t) != 0)
                 {
@@ -251,6 +277,10 @@ internal sealed class IndexModel
         {
             case Op.Sweep:
                 t[ForAt] = (byte)For.Sweep;
+                t[PcAt] = (byte)Pc.NearHome;
+                break;
+            case Op.Merge:
+                t[ForAt] = (byte)For.Merge;
                 t[PcAt] = (byte)Pc.NearHome;
                 break;
             case Op.Move:

@@ -75,6 +75,25 @@ public sealed class IndexModelTests(ITestOutputHelper output)
         ModelProgram.Parse("HoldSet A B | Move A | GetMany A B", "AB", growing: false),
         ModelProgram.Parse("HoldRename A B | Set B | Sweep", "A"),
 
+        // Two buckets become one.
+        ModelProgram.ParseHalving("Set B | Get B | Merge", "B"),
+        ModelProgram.ParseHalving("Set B | Set B | Merge", ""),
+        ModelProgram.ParseHalving("Set A | Set B | Merge", "a"),
+        ModelProgram.ParseHalving("Delete B | Get B | Merge", "AB"),
+        ModelProgram.ParseHalving("Delete B; Set B | Get B | Merge", "B"),
+        ModelProgram.ParseHalving("Delete A; Set A | Set B | Merge", "AB"),
+        ModelProgram.ParseHalving("SetInPlace B | Get B; Get B | Merge", "B"),
+        ModelProgram.ParseHalving("HintedGet B | Set B | Merge", "B"),
+        ModelProgram.ParseHalving("Move B | Get B | Merge", "Bb"),
+        ModelProgram.ParseHalving("Move B | Set B | Merge", "Bb", entries: 1),
+        ModelProgram.ParseHalving("Delete B | Get b | Merge", "ABb", entries: 1),
+        ModelProgram.ParseHalving("Set b | Get B | Merge", "AB", entries: 1),
+        ModelProgram.ParseHalving("Delete A | Get B | Merge", "AaB", entries: 1),
+        ModelProgram.ParseHalving("GetMany A B | Set B | Merge", "A"),
+        ModelProgram.ParseHalving("GetMany A B | Delete B; Set A | Merge", "B"),
+        ModelProgram.ParseHalving("HoldSet A B | GetMany A B | Merge", "B"),
+        ModelProgram.ParseHalving("HoldRename A B | Set B | Merge", "A"),
+
         // More of everything.
         ModelProgram.Parse("Set B; Get B | Delete B; Get B | Sweep", "B"),
         ModelProgram.Parse("Set B; Delete b | Set b; Get B | Sweep", "AB", entries: 1),
@@ -116,6 +135,8 @@ public sealed class IndexModelTests(ITestOutputHelper output)
     [InlineData(Flaw.ManyNotChecked)]
     [InlineData(Flaw.InsertKeepsSequence)]
     [InlineData(Flaw.SplitKeepsControl)]
+    [InlineData(Flaw.MergeWithoutFarLatch)]
+    [InlineData(Flaw.MergeKeepsFar)]
     [InlineData(Flaw.RemoveKeepsSequence)]
     internal void The_model_notices(Flaw flaw)
     {

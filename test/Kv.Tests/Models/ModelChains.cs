@@ -6,15 +6,28 @@ namespace Kv.Tests.Models;
 /// latch.</summary>
 internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw flaw)
 {
-    /// <summary>Whether a key goes to the far half when the bucket splits.</summary>
-    public bool IsFar(char key) => program.Growing && char.ToUpperInvariant(key) == 'B';
+    /// <summary>Whether a key is in the far half when there are two.</summary>
+    public bool IsFar(char key) => (program.Growing || program.Halving) && char.ToUpperInvariant(key) == 'B';
 
-    /// <summary>Puts records into the near bucket and its chain, before anything runs.</summary>
+    /// <summary>Puts records into the buckets that there are and their chains, before anything runs.</summary>
     public void Load(ModelState s, List<byte> all)
     {
-        byte chain = FillChain(s, all);
-        for (int lane = 0; lane < Math.Min(all.Count, program.Entries); lane++) s.Entry(0, lane) = all[lane];
-        s.Control(0) = (byte)(chain << ModelState.OverflowShift);
+        if (!program.Halving)
+        {
+            LoadBucket(s, 0, all, 0);
+            return;
+        }
+
+        LoadBucket(s, 0, all.Where(record => !IsFar(calls.KeyOf(record))).ToList(), ModelState.Depth);
+        LoadBucket(s, 1, all.Where(record => IsFar(calls.KeyOf(record))).ToList(), ModelState.Depth);
+    }
+
+    private void LoadBucket(ModelState s, int bucket, List<byte> records, byte depth)
+    {
+        byte chain = FillChain(s, records);
+        for (int lane = 0; lane < Math.Min(records.Count, program.Entries); lane++)
+            s.Entry(bucket, lane) = records[lane];
+        s.Control(bucket) = (byte)(depth | chain << ModelState.OverflowShift);
     }
 
     /// <summary>The record of the key that a thread is at; 0: none.</summary>
@@ -125,20 +138,10 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
     /// <summary>Splits: fills the far bucket, and keeps what is to stay in the near one.</summary>
     public void FillFar(ModelState s, Span<byte> t)
     {
-        var near = new List<byte>();
-        var far = new List<byte>();
-        for (int bucket = 0, link = ModelState.OverflowOf(t[ControlAt]); ;)
-        {
-            for (int lane = 0; lane < program.Entries; lane++)
-            {
-                byte entry = s.Entry(bucket, lane);
-                if (entry != 0) (char.ToUpperInvariant(calls.KeyOf(entry)) == 'B' ? far : near).Add(entry);
-            }
-
-            if (link == 0) break;
-            bucket = 1 + link;
-            link = s.Link(bucket);
-        }
+        var all = new List<byte>();
+        Gather(s, 0, t[ControlAt], all);
+        var near = all.Where(record => !IsFar(calls.KeyOf(record))).ToList();
+        var far = all.Where(record => IsFar(calls.KeyOf(record))).ToList();
 
         t[NearChainAt] = FillChain(s, near);
         t[FarControlAt] = (byte)(ModelState.Depth | FillChain(s, far) << ModelState.OverflowShift);
@@ -149,6 +152,29 @@ internal sealed class ModelChains(ModelProgram program, ModelCalls calls, Flaw f
         }
 
         t[LaneAt] = 0;
+    }
+
+    /// <summary>Merges: what is to come to the near bucket, and its chain.</summary>
+    public void GatherBoth(ModelState s, Span<byte> t)
+    {
+        var all = new List<byte>();
+        Gather(s, 0, t[ControlAt], all);
+        Gather(s, 1, s.Control(1), all);
+        t[NearChainAt] = FillChain(s, all);
+        for (int lane = 0; lane < program.Entries; lane++) t[NearAt + lane] = lane < all.Count ? all[lane] : (byte)0;
+        t[LaneAt] = 0;
+    }
+
+    private void Gather(ModelState s, int bucket, byte control, List<byte> all)
+    {
+        for (int link = ModelState.OverflowOf(control); ;)
+        {
+            for (int lane = 0; lane < program.Entries; lane++)
+                if (s.Entry(bucket, lane) is var entry and not 0) all.Add(entry);
+            if (link == 0) return;
+            bucket = 1 + link;
+            link = s.Link(bucket);
+        }
     }
 
     /// <summary>What is in the index at the end, by key.</summary>

@@ -20,6 +20,9 @@ internal enum Op : byte
     /// <summary>Splits the bucket, as the sweep of a doubling does.</summary>
     Sweep,
 
+    /// <summary>Merges the far bucket into the near one, as a halving does.</summary>
+    Merge,
+
     /// <summary>Moves the record that a key had at first, as reclaim does.</summary>
     Move,
 
@@ -44,17 +47,23 @@ internal readonly record struct Call(Op Op, char Key, char Other = '\0')
 /// <param name="Keys">Keys that are there at first.</param>
 /// <param name="Entries">Entries of a bucket: few, so that chains are short and still met.</param>
 /// <param name="Growing">Whether a doubling has begun.</param>
-internal sealed record ModelProgram(Call[][] Threads, string Keys, int Entries = 2, bool Growing = true)
+/// <param name="Halving">Whether a halving has begun: the bucket is split at first, and is not split again.</param>
+internal sealed record ModelProgram(Call[][] Threads, string Keys, int Entries = 2, bool Growing = true,
+    bool Halving = false)
 {
     public override string ToString() =>
         $"[{string.Join(" | ", Threads.Select(calls => string.Join(" ", calls)))}] from '{Keys}', {Entries} entries"
-        + (Growing ? ", growing" : "");
+        + (Halving ? ", halving" : Growing ? ", growing" : "");
 
     /// <summary>Reads "Set B; Get B | Sweep": threads by bars, calls by semicolons.</summary>
     public static ModelProgram Parse(string text, string keys, int entries = 2, bool growing = true) =>
         new([.. text.Split('|').Select(thread => thread.Split(';', StringSplitOptions.TrimEntries).Select(ParseCall)
             .ToArray())],
             keys, entries, growing);
+
+    /// <summary>Reads a program that runs while an index is halved.</summary>
+    public static ModelProgram ParseHalving(string text, string keys, int entries = 2) =>
+        Parse(text, keys, entries, growing: false) with { Halving = true };
 
     private static Call ParseCall(string text)
     {
@@ -80,6 +89,8 @@ internal enum Flaw
     ManyNotChecked,
     InsertKeepsSequence,
     SplitKeepsControl,
+    MergeWithoutFarLatch,
+    MergeKeepsFar,
     RemoveKeepsSequence,
 
     // Looked wrong, and are not: the model holds. Why is in docs/concurrency.md.

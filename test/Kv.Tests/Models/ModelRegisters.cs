@@ -12,6 +12,9 @@ internal enum Pc : byte
     // Splitting under the latch.
     FillFar, PublishFar, FillNear, Unsplit,
 
+    // Merging under the latches of both.
+    LatchFar, FillWhole, PublishWhole, ClearFar, UnlatchWhole,
+
     // Changing an entry under the latch.
     Scan, LinkChain, WriteEntry, UnlatchInserted, WriteReplaced, UnlatchReplaced, WriteRemoved, Shorten, UnlatchRemoved,
 
@@ -28,6 +31,7 @@ internal enum For : byte
     Replace,
     Remove,
     Sweep,
+    Merge,
 }
 
 /// <summary>Which of a thread's 32 bytes is what.</summary>
@@ -46,7 +50,8 @@ internal static class ModelRegisters
     /// <summary>Of a call on two keys: which one it is at; of each the record held and the value it had.</summary>
     public const int KeyAt = 14, HeldAt = 15, OldAt = 17;
 
-    /// <summary>Of a split: what stays in the near bucket, and its chain; what the far one's control will be.</summary>
+    /// <summary>Of a split: what stays in the near bucket, and its chain; what the far one's control will be. Of a
+    /// merge: what comes to the near bucket, and its chain.</summary>
     public const int NearAt = 19, NearChainAt = 21, FarControlAt = 27;
 
     /// <summary>What the look-ahead found; 255 for nothing.</summary>

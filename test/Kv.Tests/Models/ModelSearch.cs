@@ -89,7 +89,8 @@ internal sealed class ModelSearch(ModelProgram program, ModelCalls calls, ModelC
         t[HomeAt] = t[BucketAt] = home;
         t[LinkAt] = (byte)ModelState.OverflowOf(t[ControlAt]);
         t[LaneAt] = t[MaskAt] = 0;
-        if ((For)t[ForAt] == For.Sweep && (t[ControlAt] & ModelState.Depth) != 0) ModelCalls.Finish(s, t, 0, 0);
+        bool isSplit = (t[ControlAt] & ModelState.Depth) != 0;
+        if ((For)t[ForAt] == For.Sweep && isSplit) ModelCalls.Finish(s, t, 0, 0);
         else t[PcAt] = (byte)((For)t[ForAt] == For.Nothing ? Pc.Match : Pc.Latch);
     }
 
@@ -123,6 +124,7 @@ internal sealed class ModelSearch(ModelProgram program, ModelCalls calls, ModelC
             For.Insert => Pc.Scan,
             For.Replace => Pc.WriteReplaced,
             For.Remove => Pc.WriteRemoved,
+            For.Merge => Pc.LatchFar,
             _ => Pc.UnlatchReplaced,
         });
         return true;

@@ -70,6 +70,13 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         for (int batch = 0; store.Room.MustEvict; batch++)
         {
             Fault.Point("evict.batch");
+            if (MakesRoom(out bool isMade))
+            {
+                HasMore |= !isMade;
+                if (isMade) continue;
+                return;
+            }
+
             PickSealed(out bool waits, out bool written);
             if (_candidates.Count == 0) PickWritten(written);
             bool isEnough = batch == BatchesPerRound || !store.Room.MayRetire;
@@ -86,6 +93,23 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         }
 
         store.Room.HasForeseen();
+    }
+
+    /// <summary>Whether indexes give room before more keys have to: one that few keys are left in is halved.</summary>
+    /// <param name="isMade">Whether there is more room already; else it comes when a halving that is on its way has
+    /// ended.</param>
+    private bool MakesRoom(out bool isMade)
+    {
+        isMade = false;
+        bool comes = false;
+        foreach (Database? database in store.Table)
+        {
+            if (database == null) continue;
+            isMade |= database.Index.Halving.Consider(database.Keys);
+            comes |= database.Index.Halving.ComesAgain(database.Keys);
+        }
+
+        return isMade || comes;
     }
 
     /// <summary>Lists the segments of the next batch.</summary>

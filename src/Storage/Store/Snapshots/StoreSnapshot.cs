@@ -15,7 +15,7 @@ namespace Kv.Storage;
 /// says so before unlocking it. So the first to lock a key after the instant keeps it, unchanged. A key that was not
 /// there is noted as kept before it is published, so that the walk passes it over; it was absent at the instant, or
 /// somebody kept it when it was deleted. The walk's order is SCAN's, in which what has been passed stays passed while
-/// the index grows, so a key that it has not met was absent from the instant until the walk was there.
+/// the index grows or is halved, so a key that it has not met was absent from the instant until the walk was there.
 /// Large collections are kept in steps (<see cref="LargeKeys"/>), ahead of their turn when somebody is about to change
 /// them.
 /// A database that is flushed meanwhile is freed when the walk is done with it.
@@ -195,7 +195,8 @@ internal sealed unsafe class StoreSnapshot : IDisposable
                 {
                     try
                     {
-                        if (part.Kept.Has(hash)) return;
+                        // Passed: it is visited once more, its bucket having been merged into one that was.
+                        if (part.HasPassed(hash) || part.Kept.Has(hash)) return;
                         if (LargeKeys.Has(record, word)) snapshot._large.Want(part, hash, key);
                         else snapshot.Keep(part, session.Slot, hash, record, word);
                     }

@@ -58,7 +58,7 @@ internal static unsafe class IntegrityCheck
         HashSet<ulong> indexed = [];
         long withExpiry = 0, expirySum = 0, withFieldExpiry = 0, outside = 0;
         HashIndex index = database.Index;
-        for (ulong number = 0; number < (ulong)index.BucketCount; number++)
+        for (ulong number = 0; number < 1UL << index.DeepestDepth; number++)
         {
             ulong* bucket = index.Bucket(number);
             ulong control = HashBucket.ReadControl(bucket);

@@ -9,6 +9,8 @@ internal sealed class StoreUpkeep : IDisposable
 {
     private const int SweepsPerRound = 64;      // 512 buckets, under 100 us
 
+    private const int HalvingStepsPerRound = 128;       // some milliseconds, with room for others between them
+
     /// <summary>Huge pages taken ahead, of each kind, before other upkeep has its turn.</summary>
     private const int StepsAhead = 16;
 
@@ -39,8 +41,8 @@ internal sealed class StoreUpkeep : IDisposable
         _uses = new UseWalk(store);
     }
 
-    /// <summary>Whether an index is being doubled: upkeep is to run again in some milliseconds.</summary>
-    public bool IsGrowing { get; private set; }
+    /// <summary>Whether an index is being doubled or halved: upkeep is to run again in some milliseconds.</summary>
+    public bool IsResizing { get; private set; }
 
     private long _tookAt = -StillWritingMs;
 
@@ -84,7 +86,7 @@ internal sealed class StoreUpkeep : IDisposable
         long begin = Stopwatch.GetTimestamp(), sweeping = 0;
         _evictor.Run(_session);
         Tell(UpkeepPart.Eviction, Stopwatch.GetTimestamp() - begin);
-        IsGrowing = false;
+        IsResizing = false;
         foreach (Database? database in _store.Table)
         {
             if (database == null) continue;
@@ -100,7 +102,8 @@ internal sealed class StoreUpkeep : IDisposable
             for (int sweep = 0;
                 sweep < SweepsPerRound && database.Index.Growth.IsGrowing && database.Index.Growth.Sweep(); sweep++)
                 _session.Tick();
-            IsGrowing |= database.Index.Growth.IsGrowing;
+            Halve(database);
+            IsResizing |= !database.IsDropped && database.Index.IsResizing;
         }
 
         Tell(UpkeepPart.Expiry, sweeping);
@@ -109,6 +112,18 @@ internal sealed class StoreUpkeep : IDisposable
         if (_store.Room.IsWanted || _store.Room.MustEvict) return;
         if (_store.Uses.Renames) _uses.Run(_session);
         _bigKeys.Run(_session);
+    }
+
+    private void Halve(Database database)
+    {
+        if (database.IsDropped) return;
+        IndexHalving halving = database.Index.Halving;
+        halving.Consider(database.Keys);
+        for (int step = 0; step < HalvingStepsPerRound && halving.Step(); step++)
+        {
+            _session.GiveWay();
+            if (database.IsDropped) return;
+        }
     }
 
     private void Tell(UpkeepPart part, long ticks) =>

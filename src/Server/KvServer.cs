@@ -562,7 +562,7 @@ public sealed class KvServer : IAsyncDisposable
 
     private string? FollowFeedLimit(ServerOptions options)
     {
-        Feed.LimitBytes = options.FeedBufferLimit;
+        Feed.LimitBytes = options.ForMemory(options.FeedBufferLimit);
         return null;
     }
 
@@ -595,6 +595,7 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("maxmemory", options =>
         {
             Store.MaxMemoryBytes = options.MaxMemory;
+            FollowFeedLimit(options);
             return ClientMemory.Follow(options);
         });
         Options.OnChange("maxmemory-clients", ClientMemory.Follow);

@@ -24,6 +24,7 @@ internal sealed class Feed : IDisposable
     private const int ChunksKept = 64;
 
     private readonly Action<bool> _hear;
+    private readonly Action<long> _charge;
     private readonly Lock _guard = new();
     private readonly ConcurrentStack<byte[]> _free = new();     // the last one is still in a cache
     private readonly FeedThread _thread;
@@ -38,10 +39,11 @@ internal sealed class Feed : IDisposable
     private bool _hasWaiting;
 
     /// <param name="hear">Has the store tell of all changes from now on, or no longer.</param>
+    /// <param name="charge">Is told of memory that it takes, and of what it lets go of.</param>
     /// <param name="failed">Is told why a sink threw; it gets nothing more.</param>
-    public Feed(Action<bool> hear, Action<Exception> failed)
+    public Feed(Action<bool> hear, Action<long> charge, Action<Exception> failed)
     {
-        _hear = hear;
+        (_hear, _charge) = (hear, charge);
         _others = new FeedBuffer(this);
         _thread = new FeedThread(failed, EndWaits);
         _thread.Add(_others);
@@ -216,7 +218,11 @@ internal sealed class Feed : IDisposable
     {
         byte[]? chunk = null;
         if (bytes > FeedBuffer.ChunkBytes || !_free.TryPop(out chunk))
+        {
             chunk = GC.AllocateUninitializedArray<byte>(bytes);
+            _charge(bytes);
+        }
+
         if (Interlocked.Add(ref _queuedBytes, chunk.Length) > LimitBytes / 8) _thread.Wake(isUrgent: true);
         return chunk;
     }
@@ -226,6 +232,7 @@ internal sealed class Feed : IDisposable
     {
         Interlocked.Add(ref _queuedBytes, -chunk.Length);
         if (chunk.Length == FeedBuffer.ChunkBytes && _free.Count < ChunksKept) _free.Push(chunk);
+        else _charge(-chunk.Length);
     }
 
     public void Dispose() => _thread.Dispose();

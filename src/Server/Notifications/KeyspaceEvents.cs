@@ -32,7 +32,7 @@ internal sealed class KeyspaceEvents : IKeyListener
     public KeyspaceEvents(PubSubEngine engine, Store store, Action<Exception> failed)
     {
         (_engine, _store, _failed) = (engine, store, failed);
-        Feed = new Feed(Hear, failed);
+        Feed = new Feed(Hear, store.ChargeFeed, failed);
         store.Listener = this;
     }
 

@@ -84,7 +84,7 @@ internal static class MemoryMetrics
             r => Ratio(r.ResidentBytes, r.UsedBytes)) { Page = "redis_mem_fragmentation_ratio" },
         new("mem_fragmentation_bytes", MetricKind.Gauge, "Resident memory less used_memory",
             r => r.ResidentBytes - r.UsedBytes) { Page = "redis_mem_fragmentation_bytes" },
-        new("mem_not_counted_for_evict", MetricKind.Gauge, "What clients hold, as far as no key is evicted for it",
+        new("mem_not_counted_for_evict", MetricKind.Gauge, "What clients hold, as far as no key is evicted for it, and kv_mem_feed",
             r => r.Store.Budget.UncountedBytes) { Page = "redis_mem_not_counted_for_eviction_bytes" },
         new("mem_replication_backlog", MetricKind.Gauge, "The part of the stream that is kept for replicas",
             r => r.Server.Replicas.KeptBytes)
@@ -102,7 +102,7 @@ internal static class MemoryMetrics
             "Within the last second: ok, evicting (keys go), or full (writes are refused)",
             r => r.Server.MemoryWatch.State.ToString().ToLowerInvariant()),
         new("kv_mem_largest", MetricKind.Fact,
-            "Which of log, index, blocks, clients, tables and managed is most of used_memory, their sum",
+            "Which of log, index, blocks, clients, feed, tables and managed is most of used_memory, their sum",
             r => MemoryWatch.Largest(r.Use)),
         new("kv_mem_index", MetricKind.Gauge, "The index", r => r.Use.IndexBytes) { Page = "kv_memory_index_bytes" },
         new("kv_mem_log", MetricKind.Gauge, "The segments of the log", r => r.Use.LogBytes)
@@ -113,6 +113,9 @@ internal static class MemoryMetrics
             "What clients hold and their commands work with: input, output, queues, messages, watched keys, "
             + "subscriptions",
             r => r.Use.ClientBytes) { Page = "kv_memory_clients_bytes" },
+        new("kv_mem_feed", MetricKind.Gauge,
+            "Changes on their way to the append-only file, until the disk has them, and to replicas; evicts no keys",
+            r => r.Use.FeedBytes) { Page = "kv_memory_feed_bytes" },
         new("kv_mem_tables", MetricKind.Gauge, "What is remembered of keys for eviction", r => r.Use.TableBytes)
             { Page = "kv_memory_tables_bytes" },
         new("kv_mem_retired", MetricKind.Gauge,

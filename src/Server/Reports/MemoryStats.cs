@@ -53,6 +53,7 @@ internal static class MemoryStats
         ("kv.index", r => r.Use.IndexBytes),
         ("kv.blocks", r => r.Use.BlockBytes),
         ("kv.clients", r => r.Use.ClientBytes),
+        ("kv.feed", r => r.Use.FeedBytes),
         ("kv.tables", r => r.Use.TableBytes),
         ("kv.managed", r => r.Use.HeapBytes),
         ("kv.retired", r => r.Use.RetiredBytes),

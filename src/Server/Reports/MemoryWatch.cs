@@ -123,6 +123,6 @@ internal sealed class MemoryWatch : IDisposable
     private static (string Name, long Bytes)[] Parts(in MemoryUse use) =>
     [
         ("log", use.LogBytes), ("index", use.IndexBytes), ("blocks", use.BlockBytes), ("clients", use.ClientBytes),
-        ("tables", use.TableBytes), ("managed", use.HeapBytes),
+        ("feed", use.FeedBytes), ("tables", use.TableBytes), ("managed", use.HeapBytes),
     ];
 }

@@ -23,7 +23,7 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     private long* _blocks = (long*)NativeMemory.AlignedAlloc(64, 64);
     private long _index, _log, _external, _managed, _heap, _tables, _peak, _idle, _blocksAtEnd,
-        _clientAllowance, _slack, _program = BeyondBytes;
+        _feed, _clientAllowance, _slack, _program = BeyondBytes;
 
     public MemoryBudget() => *_blocks = 0;
 
@@ -49,6 +49,9 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     /// <summary>What of <see cref="ExternalBytes"/> is the store's own, and no client's.</summary>
     public long TableBytes => Volatile.Read(ref _tables);
+
+    /// <summary>What of <see cref="ExternalBytes"/> is changes on their way to the disk and to replicas.</summary>
+    public long FeedBytes => Volatile.Read(ref _feed);
 
     /// <summary>The counter that blocks of this store charge themselves to.</summary>
     public long* BlockCounter => _blocks;
@@ -80,8 +83,12 @@ internal sealed unsafe class MemoryBudget : IDisposable
         set => Volatile.Write(ref _clientAllowance, value);
     }
 
-    /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>.</summary>
-    public long UncountedBytes => Math.Clamp(ExternalBytes - TableBytes, 0, ClientAllowanceBytes);
+    /// <summary>What clients hold, and their commands work with.</summary>
+    public long ClientBytes => ExternalBytes - TableBytes - FeedBytes;
+
+    /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>: what clients hold, as far
+    /// as they may, and the feed, which has bounds of its own and is gone when the disk has it.</summary>
+    public long UncountedBytes => Math.Clamp(ClientBytes, 0, ClientAllowanceBytes) + FeedBytes;
 
     /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
     public long CountedBytes => UsedBytes - UncountedBytes;
@@ -155,6 +162,13 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public void ChargeTable(long bytes)
     {
         Add(ref _tables, bytes);
+        ChargeManaged(bytes);
+    }
+
+    /// <summary>Charges objects of the managed heap that hold changes on their way to the disk and to replicas.</summary>
+    public void ChargeFeed(long bytes)
+    {
+        Add(ref _feed, bytes);
         ChargeManaged(bytes);
     }
 

@@ -176,7 +176,7 @@ public sealed class Store : IDisposable
 
     /// <summary>Bytes in use, by use, and what is in no account.</summary>
     public MemoryUse MemoryUse => new(
-        Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ExternalBytes - Budget.TableBytes,
+        Budget.IndexBytes, Budget.LogBytes, Budget.BlockBytes, Budget.ClientBytes, Budget.FeedBytes,
         Budget.TableBytes, Budget.HeapBytes, Log.RetiredBytes, Log.WarmBytes);
 
     /// <summary>The most that <see cref="UsedBytes"/> was seen at.</summary>
@@ -275,6 +275,10 @@ public sealed class Store : IDisposable
 
     /// <summary>Charges objects of the managed heap.</summary>
     internal void ChargeManaged(long bytes) => Budget.ChargeManaged(bytes);
+
+    /// <summary>Charges objects of the managed heap that hold changes on their way to the disk and to
+    /// replicas.</summary>
+    internal void ChargeFeed(long bytes) => Budget.ChargeFeed(bytes);
 
     /// <summary>Forgets the peak.</summary>
     public void ResetPeak() => Budget.ResetPeak();

@@ -17,7 +17,9 @@ public class FeedBufferTests
     {
         for (int round = 0; round < 30; round++)
         {
-            using var feed = new Feed(_ => { }, error => Assert.Fail(error.ToString()));
+            long charged = 0;
+            using var feed = new Feed(_ => { }, bytes => Interlocked.Add(ref charged, bytes),
+                error => Assert.Fail(error.ToString()));
             var buffer = new FeedBuffer(feed);
             var entries = Draw(Seed.NewRandom(Seed.Value, round));
             var random = Seed.NewRandom(Seed.Value, 1000 + round);
@@ -45,6 +47,8 @@ public class FeedBufferTests
             Assert.Equal(0, buffer.FirstTicket);
             // What has been read is let go of, but for the chunk that the next entry goes to.
             Assert.InRange(feed.QueuedBytes, 0, FeedBuffer.ChunkBytes);
+            // And what is charged is that and chunks that wait to be used again.
+            Assert.InRange(charged, feed.QueuedBytes, 65 * FeedBuffer.ChunkBytes);
         }
     }
 
@@ -54,7 +58,7 @@ public class FeedBufferTests
     {
         if (OwnProcess.Ran()) return;
         const int Entries = 40_000, Bytes = 1000;
-        using var feed = new Feed(_ => { }, error => Assert.Fail(error.ToString()));
+        using var feed = new Feed(_ => { }, _ => { }, error => Assert.Fail(error.ToString()));
         var buffer = new FeedBuffer(feed);
         long before = GC.GetTotalMemory(forceFullCollection: true);
         for (int ticket = 1; ticket <= Entries; ticket++)

@@ -178,7 +178,7 @@ public sealed class MemoryWatchTests
             .Where(parts => parts.Length == 2).ToDictionary(parts => parts[0], parts => parts[1]);
         long Of(string name) => long.Parse(fields[name], CultureInfo.InvariantCulture);
         long used = Of("kv_mem_log") + Of("kv_mem_index") + Of("kv_mem_blocks") + Of("kv_mem_clients")
-            + Of("kv_mem_tables") + Of("kv_mem_managed");
+            + Of("kv_mem_feed") + Of("kv_mem_tables") + Of("kv_mem_managed");
         return used == Of("used_memory") && used + Of("kv_mem_retired") + Of("kv_mem_warm") + Of("kv_mem_collector")
             + Of("kv_mem_program") == Of("used_memory_rss");
     }

@@ -92,7 +92,8 @@ function showStack(id, fields, kinds) {
 function showMemory(fields) {
   showStack('used', fields, [['kv_mem_log', 'records (log)', 'k1'], ['kv_mem_index', 'index', 'k2'],
     ['kv_mem_blocks', 'large values', 'k3'], ['kv_mem_clients', 'clients', 'k4'],
-    ['kv_mem_tables', 'eviction tables', 'k5'], ['kv_mem_managed', 'managed heap', 'k6']]);
+    ['kv_mem_feed', 'waits for disk and replicas', 'k7'], ['kv_mem_tables', 'eviction tables', 'k5'],
+    ['kv_mem_managed', 'managed heap', 'k6']]);
   showStack('resident', fields, [['used_memory', 'used', 'k1'], ['kv_mem_retired', 'waits for readers', 'o1'],
     ['kv_mem_warm', 'free, kept', 'o2'], ['kv_mem_collector', 'free in the managed heap', 'o3'],
     ['kv_mem_program', 'program', 'o4']]);

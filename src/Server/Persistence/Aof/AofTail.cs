@@ -4,8 +4,9 @@ namespace Kv.Server.Persistence.Aof;
 
 /// <summary>What was written and may not be on the disk yet: if it cannot get there, it is written once more, to
 /// another file.</summary>
+/// <param name="charge">Is told of memory that it takes, and of what it lets go of.</param>
 /// <remarks>Threads: one at a time.</remarks>
-internal sealed class AofTail
+internal sealed class AofTail(Action<long> charge)
 {
     private const int PieceBytes = 256 * 1024;
 
@@ -27,7 +28,12 @@ internal sealed class AofTail
         {
             if (_last == null || _end == _last.Length)
             {
-                if (!_free.TryPop(out _last)) _last = GC.AllocateUninitializedArray<byte>(PieceBytes);
+                if (!_free.TryPop(out _last))
+                {
+                    _last = GC.AllocateUninitializedArray<byte>(PieceBytes);
+                    charge(PieceBytes);
+                }
+
                 _pieces.Enqueue(_last);
                 _end = 0;
             }
@@ -56,8 +62,20 @@ internal sealed class AofTail
 
         if (Bytes != 0) return;
         if (_pieces.Count > 0) DropPiece();
+        FreeBut(PiecesKept);
+    }
+
+    /// <summary>Forgets all, and lets go of its memory.</summary>
+    public void Clear()
+    {
+        Drop(Bytes);
+        FreeBut(0);
+    }
+
+    private void FreeBut(int count)
+    {
         // Ends: with those that are to go.
-        while (_free.Count > PiecesKept) _free.Pop();
+        for (; _free.Count > count; _free.Pop()) charge(-PieceBytes);
     }
 
     /// <summary>Shows all bytes, in pieces.</summary>

@@ -45,7 +45,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     private readonly Action _onMore;
     private readonly int _syncMs;
     private readonly object _guard = new();
-    private readonly AofTail _tail = new();
+    private readonly AofTail _tail;
     private readonly Thread _thread;
 
     // The feed's own.
@@ -66,10 +66,12 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     /// <param name="file">The last increment; the writer's from now on.</param>
     /// <param name="end">Where it ends.</param>
+    /// <param name="charge">Is told of memory that it takes, and of what it lets go of.</param>
     /// <param name="onMore">Called when <see cref="WrittenTicket"/> or <see cref="DurableTicket"/> has grown.</param>
     public AofWriter(AofFiles files, IAofFile file, AofEnd end, ServerOptions options, ILogger log, TimeProvider time,
-        LatencyMonitor latency, Action onMore, int syncMs = SyncMsUsual)
+        LatencyMonitor latency, Action<long> charge, Action onMore, int syncMs = SyncMsUsual)
     {
+        _tail = new AofTail(charge);
         (_files, _options, _log, _time, _latency, _onMore, _syncMs) =
             (files, options, log, time, latency, onMore, syncMs);
         _file = new TimedAofFile(file, options, latency);
@@ -106,6 +108,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     /// <summary>How often the feed has waited for the disk.</summary>
     public long Delayed => Volatile.Read(ref _delayed);
+
+    private long BufferLimit => _options.ForMemory(_options.AofBufferLimit);
 
     public bool IsSyncing => Volatile.Read(ref _isSyncing);
 
@@ -242,6 +246,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
         _thread.Join();
         Sync();
+        lock (_guard) _tail.Clear();
         _file.Dispose();
         Volatile.Write(ref _durableTicket, long.MaxValue);      // nobody waits for what is no longer written
         _onMore();
@@ -404,11 +409,11 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Holds the feed up while too much waits for the disk.</summary>
     private void HoldUpLatched()
     {
-        if (_tail.Bytes <= _options.AofBufferLimit) return;
+        if (_tail.Bytes <= BufferLimit) return;
         Volatile.Write(ref _delayed, _delayed + 1);
         long begin = Stopwatch.GetTimestamp();
         // Ends: a sync, or another file, takes all; so does the end.
-        while (_tail.Bytes > _options.AofBufferLimit && !_isClosed && !_isEnding)
+        while (_tail.Bytes > BufferLimit && !_isClosed && !_isEnding)
         {
             _isWaiting = true;
             Monitor.PulseAll(_guard);
@@ -463,7 +468,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
                 due = Environment.TickCount64 + _syncMs;
                 _isWaiting = false;     // who has to wait on says so again
-                bool isWanted = _tail.Bytes > _options.AofBufferLimit;
+                bool isWanted = _tail.Bytes > BufferLimit;
                 bool syncs = _options.AppendFsync != AppendFsync.No && !LeavesSyncs;
                 if (_error != null) ResumeLatched();
                 else if ((syncs || isWanted) && !IsAllDurable) SyncAsideLatched();

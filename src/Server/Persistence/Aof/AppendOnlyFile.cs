@@ -302,7 +302,8 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     }
 
     private AofWriter NewWriter(IAofFile file, AofEnd end) =>
-        new(_files!, file, end, Options, server.Data, server.Time, server.Latency, Release);
+        new(_files!, file, end, Options, server.Data, server.Time, server.Latency,
+            server.Store.ChargeFeed, Release);
 
     private void Use(AofWriter writer)
     {

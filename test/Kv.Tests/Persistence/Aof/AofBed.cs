@@ -58,7 +58,7 @@ internal sealed class AofBed : IDisposable
         }
 
         return Writer = new AofWriter(Files, file, end.Value, Options, NullLogger.Instance, Time,
-            Latency, () => Interlocked.Increment(ref Told), SyncMs);
+            Latency, _ => { }, () => Interlocked.Increment(ref Told), SyncMs);
     }
 
     /// <summary>What a server has after it has loaded the files of a disk: each key of the first database, with its

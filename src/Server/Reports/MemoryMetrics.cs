@@ -84,7 +84,8 @@ internal static class MemoryMetrics
             r => Ratio(r.ResidentBytes, r.UsedBytes)) { Page = "redis_mem_fragmentation_ratio" },
         new("mem_fragmentation_bytes", MetricKind.Gauge, "Resident memory less used_memory",
             r => r.ResidentBytes - r.UsedBytes) { Page = "redis_mem_fragmentation_bytes" },
-        new("mem_not_counted_for_evict", MetricKind.Gauge, "What clients hold, as far as no key is evicted for it, and kv_mem_feed",
+        new("mem_not_counted_for_evict", MetricKind.Gauge,
+            "What clients hold, as far as no key is evicted for it, and kv_mem_feed",
             r => r.Store.Budget.UncountedBytes) { Page = "redis_mem_not_counted_for_eviction_bytes" },
         new("mem_replication_backlog", MetricKind.Gauge, "The part of the stream that is kept for replicas",
             r => r.Server.Replicas.KeptBytes)

@@ -86,8 +86,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
     /// <summary>What clients hold, and their commands work with.</summary>
     public long ClientBytes => ExternalBytes - TableBytes - FeedBytes;
 
-    /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>: what clients hold, as far
-    /// as they may, and the feed, which has bounds of its own and is gone when the disk has it.</summary>
+    /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>: what clients hold, as
+    /// far as they may, and the feed, which has bounds of its own and is gone when the disk has it.</summary>
     public long UncountedBytes => Math.Clamp(ClientBytes, 0, ClientAllowanceBytes) + FeedBytes;
 
     /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
@@ -165,7 +165,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
         ChargeManaged(bytes);
     }
 
-    /// <summary>Charges objects of the managed heap that hold changes on their way to the disk and to replicas.</summary>
+    /// <summary>Charges objects of the managed heap that hold changes on their way to the disk and to
+    /// replicas.</summary>
     public void ChargeFeed(long bytes)
     {
         Add(ref _feed, bytes);

@@ -226,26 +226,33 @@ public sealed class EvictionServerTests
     [Fact]
     public void What_waits_for_the_append_only_file_evicts_no_keys()
     {
-        using var folder = new TempFolder("kv-aof-");
-        using var kv = KvProcess.Start("--dir", folder.Path, "--appendonly", "yes", "--maxmemory", "32mb",
-            "--maxmemory-policy", "allkeys-lru");
-        using var client = kv.Connect(timeoutMs: 120_000);
-        string value = new('v', 1000);
-        long most = 0;
-        for (int batch = 0; batch < 400; batch++)
+        string folder = Directory.CreateTempSubdirectory("kv-aof-").FullName;
+        try
         {
-            var commands = new MemoryStream();
-            for (int i = 0; i < 500; i++)
-                commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 10_000} {value}"));
-            client.Send(commands.ToArray());
-            for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
-            most = Math.Max(most, Number(client, "kv_mem_feed"));
-        }
+            using var kv = KvProcess.Start(
+                "--dir", folder, "--appendonly", "yes", "--maxmemory", "32mb", "--maxmemory-policy", "allkeys-lru");
+            using var client = kv.Connect(timeoutMs: 120_000);
+            string value = new('v', 1000);
+            long most = 0;
+            for (int batch = 0; batch < 400; batch++)
+            {
+                var commands = new MemoryStream();
+                for (int i = 0; i < 500; i++)
+                    commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 10_000} {value}"));
+                client.Send(commands.ToArray());
+                for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+                most = Math.Max(most, Number(client, "kv_mem_feed"));
+            }
 
-        Assert.Equal(0, Number(client, "evicted_keys"));
-        Assert.Equal(10_000, client.Command("DBSIZE").Integer);
-        // an eighth of the limit for the file and the feed each, what is used again, and what is on its way
-        Assert.InRange(most, 1, 24 * Mb);
+            Assert.Equal(0, Number(client, "evicted_keys"));
+            Assert.Equal(10_000, client.Command("DBSIZE").Integer);
+            // an eighth of the limit for the file and the feed each, what is used again, and what is on its way
+            Assert.InRange(most, 1, 24 * Mb);
+        }
+        finally
+        {
+            Directory.Delete(folder, recursive: true);
+        }
     }
 
     private static long Count(RespClient client, string command) =>

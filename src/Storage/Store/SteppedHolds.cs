@@ -13,8 +13,13 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// <summary>An owner of a lock that is running is done by then, unless its thread is not.</summary>
     private const int SpinsMax = 64;
 
-    /// <summary>One that finds no place, and has changed something, is done in one turn.</summary>
-    internal const int UsesMax = 16;
+    /// <summary>At so many, one more that has changed nothing waits for a place: a worker does a step of each in a
+    /// turn, some 8 ms of them.</summary>
+    internal const int WaitedUsesMax = 16;
+
+    /// <summary>The other places are for those that cannot wait, since they have changed something, or have waited for
+    /// long already. One that finds none of them either is done in one turn.</summary>
+    internal const int UsesMax = 64;
 
     /// <summary>Sessions are kept for so many uses: a store has a limited number, and each has memory.</summary>
     private const int IdleSessionsMax = 4;
@@ -120,15 +125,22 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         throw new KeyInUseException();
     }
 
-    /// <summary>Whether there was a place for one more use just now, and nobody waits for the end of all.</summary>
-    public bool HasPlace
+    /// <summary>Whether there was a place just now for one more use that could wait for it, and nobody waits for the
+    /// end of all.</summary>
+    public bool HasPlace =>
+        Volatile.Read(ref _closedUntil) <= Stopwatch.GetTimestamp() && UsesCount < WaitedUsesMax;
+
+    /// <summary>Whether there was no place at all just now.</summary>
+    public bool IsFull => UsesCount == UsesMax;
+
+    private int UsesCount
     {
         get
         {
-            if (Volatile.Read(ref _closedUntil) > Stopwatch.GetTimestamp()) return false;
+            int count = 0;
             for (int i = 0; i < UsesMax; i++)
-                if (Volatile.Read(ref _uses[i]) == null) return true;
-            return false;
+                if (Volatile.Read(ref _uses[i]) != null) count++;
+            return count;
         }
     }
 

@@ -125,6 +125,8 @@ internal static class BaseLibrary
 
     private static int ProtectedCall(ref LuaCall call)
     {
+        if (call.Count == 0 && call.Machine.CaughtBy != null)
+            return call.Invoke(ProtectedResults.Instance, LuaValue.True, []);
         call.ValueAt(0);
         return call.InvokeAt(ProtectedResults.Instance, call.Function + 1, call.Count - 1);
     }

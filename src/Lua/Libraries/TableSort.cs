@@ -16,6 +16,10 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
     private readonly Stack<(int Low, int High)> _ranges = new();
     private int _low = 1, _high = table.Length, _up, _down;
     private LuaValue _pivot = LuaValue.Nil;
+
+    // What is compared. A comparison may write to the table: what is exchanged afterwards is what was compared, and what
+    // Up found stays while Down looks for its partner.
+    private LuaValue _left = LuaValue.Nil, _right = LuaValue.Nil;
     private Step _step = Step.Range;
     private bool _isPaused;
 
@@ -45,6 +49,8 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         walk.Visit(table);
         walk.Visit(function);
         walk.Visit(_pivot);
+        walk.Visit(_left);
+        walk.Visit(_right);
     }
 
     private int Middle => (int)(((uint)_low + (uint)_high) / 2);
@@ -119,21 +125,24 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         switch (_step)
         {
             case Step.Ends:
-                (left, right) = (table.Find(_high), table.Find(_low));
+                left = _left = table.Find(_high);
+                right = _right = table.Find(_low);
                 break;
             case Step.MiddleLow:
-                (left, right) = (table.Find(Middle), table.Find(_low));
+                left = _left = table.Find(Middle);
+                right = _right = table.Find(_low);
                 break;
             case Step.MiddleHigh:
-                (left, right) = (table.Find(_high), table.Find(Middle));
+                right = _right = _left;     // the middle, as it was when it was compared with the low end
+                left = _left = table.Find(_high);
                 break;
             case Step.Up:
-                left = table.Find(++_up);
+                left = _left = table.Find(++_up);
                 right = _pivot;
                 break;
             default:
                 left = _pivot;
-                right = table.Find(--_down);
+                right = _right = table.Find(--_down);
                 break;
         }
     }
@@ -144,15 +153,15 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
         switch (_step)
         {
             case Step.Ends:
-                if (isLess) Swap(_low, _high);
+                if (isLess) Exchange(_high, _low);
                 _step = _high - _low == 1 ? EndRange() : Step.MiddleLow;
                 break;
             case Step.MiddleLow:
-                if (isLess) Swap(Middle, _low);
+                if (isLess) Exchange(Middle, _low);
                 _step = isLess ? Partition() : Step.MiddleHigh;
                 break;
             case Step.MiddleHigh:
-                if (isLess) Swap(Middle, _high);
+                if (isLess) Exchange(_high, Middle);
                 _step = Partition();
                 break;
             case Step.Up:
@@ -168,7 +177,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
                     break;
                 }
 
-                Swap(_up, _down);
+                Exchange(_up, _down);
                 _step = Step.Up;
                 break;
         }
@@ -214,16 +223,24 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
 
     private void Swap(int a, int b)
     {
+        (_left, _right) = (table.Find(a), table.Find(b));
+        Exchange(a, b);
+    }
+
+    /// <summary>Gives the place of <see cref="_left"/> the right one, then that of <see cref="_right"/> the
+    /// left.</summary>
+    private void Exchange(int left, int right)
+    {
         table.LetWrite();
-        ref LuaValue left = ref table.Find(a), right = ref table.Find(b);
-        if (LuaTable.IsThere(ref left) && LuaTable.IsThere(ref right))
+        ref LuaValue first = ref table.Find(left), second = ref table.Find(right);
+        if (LuaTable.IsThere(ref first) && LuaTable.IsThere(ref second))
         {
-            (left, right) = (right, left);
+            first = _right;
+            second = _left;
             return;
         }
 
-        LuaValue first = left;
-        table[a] = right;
-        table[b] = first;
+        table[left] = _right;
+        table[right] = _left;
     }
 }

@@ -70,6 +70,8 @@ public sealed class LuaMachine
     public Action<int, Action>? Elsewhere { get; set; }
 
     /// <summary>What <c>pcall</c> gives of an error that it has caught; null: the error.</summary>
+    /// <remarks>Hosts that set it have the <c>pcall</c> of Redis, which without arguments calls <c>true</c>, the first
+    /// of its own results; Lua's is a bad argument.</remarks>
     public Func<LuaValue, LuaValue>? CaughtBy { get; set; }
 
     /// <summary>The sequence of math.random.</summary>

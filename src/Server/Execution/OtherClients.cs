@@ -18,7 +18,7 @@ internal static class OtherClients
     public static bool TryRun(ref CommandContext context, Work work)
     {
         // EXEC has stopped them already.
-        if (!context.InTransaction && !context.Store.Presence.TryPauseNow(isPatient: true)) return false;
+        if (!context.InTransaction && !context.Store.Presence.TryPauseNow()) return false;
         try
         {
             work(ref context);

@@ -61,6 +61,8 @@ internal sealed class SaveSchedule : IDisposable
 
     private void Begin()
     {
+        // A look may wait for others for a while, and who asks does not.
+        if (Volatile.Read(ref _timer) != null) return;
         lock (_lock)
             _timer ??= _server.Time.CreateTimer(static self => ((SaveSchedule)self!).Look(), this, Tick, Tick);
     }

@@ -148,6 +148,15 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     public bool TryBegin(StoreSession session, out string? error) =>
         TryBegin(session, SnapshotPurpose.File, FilePath, null, null, out error);
 
+    /// <summary>Begins to write the snapshot in the turn of a client, which has others behind it.</summary>
+    /// <inheritdoc cref="TryBegin(StoreSession, SnapshotPurpose, string, Action?, Action{string?}?, out string?)"/>
+    public bool TryBeginInTurn(StoreSession session, out string? error)
+    {
+        error = null;
+        return Job == null && session.Presence.TryPauseNow()
+            && TryBeginInPause(session, SnapshotPurpose.File, FilePath, null, null, out error);
+    }
+
     /// <summary>Begins to write a snapshot beside clients.</summary>
     /// <param name="session">In its turn; it stops all others for the instant.</param>
     /// <param name="path">The file, which appears whole.</param>
@@ -161,7 +170,15 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         Action<string?>? done, out string? error)
     {
         error = null;
-        if (Job != null || !session.Presence.TryPauseNow(TriesMax)) return false;
+        return Job == null && session.Presence.TryPauseNow(TriesMax)
+            && TryBeginInPause(session, purpose, path, atInstant, done, out error);
+    }
+
+    // Ends the pause.
+    private bool TryBeginInPause(StoreSession session, SnapshotPurpose purpose, string path, Action? atInstant,
+        Action<string?>? done, out string? error)
+    {
+        error = null;
         SnapshotJob job;
         try
         {

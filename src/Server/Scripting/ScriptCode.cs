@@ -22,4 +22,8 @@ internal abstract class ScriptCode(ScriptFlags flags, LuaChunk chunk)
     /// <summary>Whether it was seen to need all others to stand still: the next time it begins like that. A hint: who
     /// reads it late begins twice.</summary>
     public bool RunsAlone { get; set; }
+
+    /// <summary>Whether it took longer than a turn when it ran last: the next one looks for a place among the long
+    /// commands before it begins, since it cannot wait for one after its first change. A hint, as above.</summary>
+    public bool TakesTurns { get; set; }
 }

@@ -200,7 +200,8 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         bool isOfSnapshot = context.Store.SnapshotWait.MayHaveTo
             && context.Store.SnapshotWait.TryAwait(context.ListKeys(first, keys));
-        if (!isOfSnapshot && TryRunHolding(ref context, first, keys)) return;
+        _awaitsPlace = _script!.TakesTurns && !_server.Store.SteppedHolds.HasPlace;
+        if (!isOfSnapshot && !_awaitsPlace && TryRunHolding(ref context, first, keys)) return;
         _awaiting = context.Args.Keep(context.Server.Store);
         (_firstKey, _keyCount) = (first, keys);
         context.Continue(this);
@@ -213,7 +214,16 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         var command = _awaiting!;
         var session = context.Session;
         context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, session.Blocks);
-        bool hasPlace = !_awaitsPlace || _server.Store.SteppedHolds.HasPlace || session.HasComeAgainForLong;
+        bool isLate = session.HasComeAgainForLong;
+        if (isLate && _awaitsPlace && _server.Store.SteppedHolds.IsFull)
+        {
+            session.ComesAgainSinceTickMs = 0;
+            context.Fail(Errors.Busy);
+            End();
+            return;
+        }
+
+        bool hasPlace = !_awaitsPlace || isLate || _server.Store.SteppedHolds.HasPlace;
         if (!hasPlace || context.Store.SnapshotWait.TryAwait(context.ListKeys(_firstKey, _keyCount)))
         {
             context.AwaitSnapshot();
@@ -279,7 +289,10 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         {
             _commands.Bind(store, context.Counters);        // a later turn may be another session's
             Start();
-            if (RunOn(isTurn: true) == LuaOutcome.Suspended)
+            bool takesTurns = RunOn(isTurn: true) == LuaOutcome.Suspended;
+            // All workers read it.
+            if (_script!.TakesTurns != takesTurns) _script.TakesTurns = takesTurns;
+            if (takesTurns)
             {
                 bool mayBeginAnew = comesAgain && !_fate.HasWritten;
                 if (!mayBeginAnew || _server.Store.SteppedHolds.HasPlace)

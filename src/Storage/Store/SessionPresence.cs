@@ -15,6 +15,8 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <summary>Others have stood still for it for this long in one of its turns: they come first then.</summary>
     private static readonly long PauseTicksMax = Stopwatch.Frequency / 1000;
 
+    private const int RetryMs = 1;
+
     private Thread? _holder;
     private bool _pausesOthers, _isTurnedAway;
     private long _pauseBegin;
@@ -85,18 +87,15 @@ internal sealed class SessionPresence(Store store, int slot)
     }
 
     /// <inheritdoc cref="StoreSession.TryPauseOthers"/>
-    public bool TryPauseOthers() => PausedTicks < PauseTicksMax && TryPauseNow(isPatient: true);
+    public bool TryPauseOthers() => PausedTicks < PauseTicksMax && TryPauseNow();
 
     /// <summary><see cref="TryPauseOthers"/> however long others have stood still in this turn: for what no client does
     /// in the way of business.</summary>
-    public bool TryPauseNow() => TryPauseNow(isPatient: false);
-
-    /// <inheritdoc cref="StorePause.TryBegin"/>
-    public bool TryPauseNow(bool isPatient)
+    public bool TryPauseNow()
     {
         if (!MeetsLongWork)
         {
-            _pausesOthers = store.Pause.TryBegin(slot, isPatient);
+            _pausesOthers = store.Pause.TryBegin(slot);
             if (_pausesOthers) _pauseBegin = Stopwatch.GetTimestamp();
             return _pausesOthers;
         }
@@ -105,18 +104,20 @@ internal sealed class SessionPresence(Store store, int slot)
         return false;
     }
 
-    /// <summary>Tries it several times, each of which waits some milliseconds for a session that is in a long
-    /// turn.</summary>
+    /// <summary>Tries it several times, each of which waits some milliseconds for a session that is in a long turn, or
+    /// for long work. Between them this session is in no turn, and the others go on.</summary>
     public bool TryPauseNow(int tries)
     {
         // Ends: after so many tries.
-        for (; tries > 0; tries--)
+        while (!TryPauseNow())
         {
-            if (TryPauseNow()) return true;
-            Thread.Yield();     // it waits for nobody where work in steps holds keys
+            if (--tries <= 0) return false;
+            End();
+            Thread.Sleep(RetryMs);
+            Begin();
         }
 
-        return false;
+        return true;
     }
 
     /// <inheritdoc cref="StoreSession.EndPause"/>

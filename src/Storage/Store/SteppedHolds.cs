@@ -13,14 +13,20 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// <summary>An owner of a lock that is running is done by then, unless its thread is not.</summary>
     private const int SpinsMax = 64;
 
-    /// <summary>One that finds no place, and has changed something, is done in one turn.</summary>
-    internal const int UsesMax = 16;
+    /// <summary>At so many, one more that has changed nothing waits for a place: a worker does a step of each in a
+    /// turn, some 8 ms of them.</summary>
+    internal const int WaitedUsesMax = 16;
+
+    /// <summary>The other places are for those that cannot wait, since they have changed something, or have waited for
+    /// long already. One that finds none of them either is done in one turn.</summary>
+    internal const int UsesMax = 64;
 
     /// <summary>Sessions are kept for so many uses: a store has a limited number, and each has memory.</summary>
     private const int IdleSessionsMax = 4;
 
-    /// <summary>Whoever wants a pause asks again within this time, in its client's next turn.</summary>
-    private const int ClosedMs = 50;
+    /// <summary>Whoever wants a pause asks again within this time: a client in its next turn, snapshots that are due
+    /// after 100 ms.</summary>
+    private const int ClosedMs = 150;
 
     /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if
     /// for any of it.</summary>
@@ -120,15 +126,22 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         throw new KeyInUseException();
     }
 
-    /// <summary>Whether there was a place for one more use just now, and nobody waits for the end of all.</summary>
-    public bool HasPlace
+    /// <summary>Whether there was a place just now for one more use that could wait for it, and nobody waits for the
+    /// end of all.</summary>
+    public bool HasPlace =>
+        Volatile.Read(ref _closedUntil) <= Stopwatch.GetTimestamp() && UsesCount < WaitedUsesMax;
+
+    /// <summary>Whether there was no place at all just now.</summary>
+    public bool IsFull => UsesCount == UsesMax;
+
+    private int UsesCount
     {
         get
         {
-            if (Volatile.Read(ref _closedUntil) > Stopwatch.GetTimestamp()) return false;
+            int count = 0;
             for (int i = 0; i < UsesMax; i++)
-                if (Volatile.Read(ref _uses[i]) == null) return true;
-            return false;
+                if (Volatile.Read(ref _uses[i]) != null) count++;
+            return count;
         }
     }
 
@@ -229,14 +242,8 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         if (Volatile.Read(ref _current) is { IsAbandoned: true } hold) hold.TryFinish(default, holdsOthers: false);
     }
 
-    /// <summary>Does what the current commands have left, if they hold keys. For one who has none.</summary>
-    public void Finish()
-    {
-        Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
-        for (int i = 0; i < UsesMax; i++) Volatile.Read(ref _uses[i])?.TryFinish(unlessLong: true);
-    }
-
-    /// <summary>Does what can be done of that in a time, work with very many keys aside, which is done whole.</summary>
+    /// <summary>Does what can be done in a time of what the current commands have left, if they hold keys; work with
+    /// very many keys is done whole. For one who has none.</summary>
     /// <param name="end">A timestamp.</param>
     /// <returns>False: some is left. No other work begins for a while that can begin later.</returns>
     public bool TryFinishUntil(long end)
@@ -250,6 +257,8 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
             return false;
         }
 
+        // Volatile: likewise. Who asked while others held keys has what it waited for.
+        if (Volatile.Read(ref _closedUntil) != 0) Volatile.Write(ref _closedUntil, 0);
         return true;
     }
 

@@ -28,11 +28,10 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     // Volatile: who sees it end sees all that was done in it.
     public bool IsLong => Volatile.Read(ref _long) != 0;
 
-    /// <param name="isPatient">Whether long work that holds keys may go on, in the turns of others, until its end: for
-    /// one who asks again in its next turn.</param>
-    /// <returns>False when another has it, or some session did not come to its turn's end in time: nobody is
-    /// stopped.</returns>
-    public bool TryBegin(int slot, bool isPatient)
+    /// <returns>False when another has it, or some session did not come to its turn's end in time, or long work that
+    /// holds keys not to its own: nobody is stopped. Ask again soon: such work goes on meanwhile, and hardly any more of
+    /// it begins.</returns>
+    public bool TryBegin(int slot)
     {
         long start = Stopwatch.GetTimestamp();
         var wait = new SpinWait();
@@ -66,10 +65,7 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
         while (true)
         {
             // A long command has its keys locked between the turns of those who work on it, who are being stopped.
-            if (!isPatient)
-                longHolds.Finish();
-            else if (!longHolds.TryFinishUntil(start + (long)(Patience.TotalSeconds * Stopwatch.Frequency)))
-                break;
+            if (!longHolds.TryFinishUntil(start + (long)(Patience.TotalSeconds * Stopwatch.Frequency))) break;
             if (epochs.IsOnlyOnline(slot)) return true;
             if (Stopwatch.GetElapsedTime(start) > Patience) break;
             wait.SpinOnce(sleep1Threshold: -1);

@@ -371,6 +371,18 @@ public sealed class MigrationTests
     }
 
     [Fact]
+    public void In_transactions_and_scripts_too_nobody_has_to_listen_where_there_is_no_key()
+    {
+        using var server = KvInstance.Start();
+        using var client = server.Connect();
+        client.Say("SET k v\nMULTI\nMIGRATE 127.0.0.1 1 \"\" 0 100 KEYS a b\nDEL k\nMIGRATE 127.0.0.1 1 k 0 100");
+        Assert.Equal("[+\"NOKEY\" :1 +\"NOKEY\"]", client.Ok("EXEC").ToString());
+        foreach (string keys in (string[])["0", "1 a"])
+            Assert.Equal("+NOKEY", client.Ok(
+                $"EVAL \"return redis.call('MIGRATE', '127.0.0.1', '1', 'a', '0', '100')\" {keys}").ToString());
+    }
+
+    [Fact]
     public void Where_nobody_listens_it_says_so()
     {
         using var server = KvInstance.Start();

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Families;
 using Kv.Tests.Differential;
@@ -188,6 +189,29 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
         using var next = Start();
         using var again = next.Connect();
         Assert.Equal(4, again.Ok("EXISTS a b c last").Integer);
+    }
+
+    [Theory]
+    [InlineData("a client asks for it", true)]
+    [InlineData("it is due", false)]
+    public void It_waits_for_a_script_that_holds_keys_and_others_do_not(string what, bool isAsked)
+    {
+        using var kv = KvInstance.StartOnDisk(_directory, "--worker-threads", "1", "--busy-reply-threshold", "0",
+            "--script-time-limit", "0");
+        using RespClient runs = kv.Connect(), waits = kv.Connect(), asks = kv.Connect();
+        runs.Send(RespText.Encode("EVAL \"while true do end\" 1 k"));
+        Eventually.Holds(() => asks.Ok("CLIENT LIST").String!.Contains("cmd=eval", StringComparison.Ordinal),
+            () => "the script does not run");
+        if (isAsked) waits.Send("BGSAVE");
+        else kv.Server.SaveSchedule.Ask();
+        // Several times as long as it takes until somebody looks whether a snapshot is due.
+        for (var time = Stopwatch.StartNew(); time.ElapsedMilliseconds < 400;)
+            Assert.Equal("+PONG", asks.Ok("PING").ToString());
+        Assert.Equal("0", asks.Info("rdb_saves"));
+        asks.Ok("SCRIPT KILL");
+        Assert.True(runs.Read().IsError, what);
+        if (isAsked) Assert.Equal("Background saving started", waits.Read().String);
+        Eventually.Holds(() => asks.Info("rdb_saves") == "1", () => "it has come to nothing");
     }
 
     [Fact]

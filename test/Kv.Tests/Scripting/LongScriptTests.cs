@@ -58,6 +58,29 @@ public sealed class LongScriptTests
         foreach (var client in runs) client.Dispose();
     }
 
+    /// <summary>Scripts that write at once and then never end: nobody can kill them, so the server's end ends
+    /// them.</summary>
+    [Theory]
+    [InlineData("each its own text, so nobody knows that it takes long", 40, true)]
+    [InlineData("one text, which is known to take long", 100, false)]
+    public void Scripts_that_have_written_leave_the_worker_to_others(string what, int count, bool areNew)
+    {
+        using var kv = Start();
+        using var asks = kv.Connect();
+        var runs = new RespClient[count];
+        for (int i = 0; i < count; i++)
+        {
+            string text = $"redis.call('INCR', KEYS[1]) {Endless}{(areNew ? $" -- {i}" : "")}";
+            runs[i] = kv.Connect();
+            runs[i].Send(RespText.Encode(Words("EVAL", text, "1", "k" + i)));
+            asks.Ok("PING");
+        }
+
+        for (int i = 0; i < 50; i++) Assert.Equal("+PONG", asks.Ok("PING").ToString());
+        foreach (var client in runs) Assert.True(client.Socket.Available == 0, what);
+        foreach (var client in runs) client.Dispose();
+    }
+
     private static KvInstance Start() => KvInstance.Start("--worker-threads", "1", "--busy-reply-threshold", "0",
         "--script-time-limit", "0");
 

@@ -35,12 +35,22 @@ internal static class MigrateCommand
         if (MigrationRequest.TryRead(ref context) is not { } request) return;
         if (!context.MayBlock)
         {
-            context.Fail("ERR MIGRATE waits for its target, which EXEC cannot"u8);
+            // Where there is nothing to send, there is nothing to wait for.
+            if (HasAny(context.Store, request.Keys))
+                context.Fail("ERR MIGRATE waits for its target, which EXEC cannot"u8);
+            else context.Reply.WriteSimple("NOKEY"u8);
             return;
         }
 
         var migration = new BlockedMigration(ref context, request);
         context.Block(migration, DataType.Any, new KeyRange(1, 0, 1), timeoutMs: 0);
         context.Server.Blocked.RunElsewhere(migration.RunAsync);
+    }
+
+    private static bool HasAny(StoreSession session, byte[][] keys)
+    {
+        foreach (byte[] key in keys)
+            if (session.Exists(session.Key(key))) return true;
+        return false;
     }
 }

@@ -61,6 +61,13 @@ internal static class SnapshotCommands
         bool schedules = context.Args.Remaining > 0;
         if (schedules && !context.Args.TryKeyword("SCHEDULE"u8)) context.Args.SyntaxError();
         if (!context.Args.Finish(context.Reply)) return;
+        if (!TryBgSave(ref context, schedules)) context.Continue(new WaitsToSave(schedules));
+    }
+
+    /// <summary>Begins a snapshot, or says why not.</summary>
+    /// <returns>False when others could not be stopped in this turn: nothing was done, or written.</returns>
+    public static bool TryBgSave(ref CommandContext context, bool schedules)
+    {
         var server = context.Server;
         var job = server.Snapshots.Job;
         if (job?.Purpose is not (null or SnapshotPurpose.AppendOnlyBase))
@@ -78,7 +85,7 @@ internal static class SnapshotCommands
             context.Fail("ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in "u8
                 + "order to schedule a BGSAVE whenever possible."u8);
         }
-        else if (server.Snapshots.TryBegin(context.Store, out string? error))
+        else if (server.Snapshots.TryBeginInTurn(context.Store, out string? error))
         {
             context.Reply.WriteSimple("Background saving started"u8);
         }
@@ -88,10 +95,10 @@ internal static class SnapshotCommands
         }
         else
         {
-            // Somebody is in a long turn, or wants the same.
-            server.SaveSchedule.Ask();
-            context.Reply.WriteSimple("Background saving scheduled"u8);
+            return false;
         }
+
+        return true;
     }
 
     private static void LastSave(ref CommandContext context)

@@ -15,3 +15,11 @@ local holes = {1, 2, nil, 4} print(#holes == 4 or #holes == 2) print(#{nil}, #{n
 local keys = {} for k in pairs({a = 1, b = 2, c = 3}) do keys[#keys + 1] = k end table.sort(keys) print(table.concat(keys)) local d = {} for i = 1, 10 do d[i] = i end for i = 1, 10 do if i % 2 == 0 then table.remove(d, #d) end end print(#d, table.concat(d, ","))
 local deep = {} local cur = deep for i = 1, 100 do cur.n = {v = i} cur = cur.n end cur = deep local steps = 0 while cur.n do cur = cur.n steps = steps + cur.v end print(steps) local big2 = {f = 1, g = {1, 2, {3}}} print(big2.g[3][1], big2["f"])
 print(#{1, 2, 3, unpack({4, 5, 6})}, #{unpack({1, 2, 3}), 10}, ({unpack({1, 2, 3})})[3], (unpack({7, 8}))) local wide = {} for i = 1, 120 do wide[i] = i end print(#{unpack(wide)}, ({unpack(wide)})[120]) print(#{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60})
+for seed = 1, 60 do -- a comparator that writes to the table that is sorted
+  local x, t, n = seed * 7919, {}, 2 + seed % 15
+  local function random(most) x = (x * 16807) % 2147483647 return x % most end
+  for i = 1, n do t[i] = random(20) end
+  local function less(a, b) if random(3) == 0 then t[1 + random(n)] = random(20) end return a < b end
+  local done, failure = pcall(table.sort, t, less)
+  print(seed, done, failure, table.concat(t, " "))
+end

@@ -77,6 +77,14 @@ internal unsafe ref struct ListValue(HeldValue value)
         _push = _push.Behind(element.Length);
     }
 
+    /// <summary>Ends a change that only pushed: what was reserved for the worst case is given up.</summary>
+    public readonly void EndPush()
+    {
+        // As much as one page stays, which leaves that come and go take again.
+        const int pageBytes = 4096, part = 5;
+        if (!IsPacked) _value.Region.EndReservation(pageBytes, part);
+    }
+
     /// <summary>Makes room for an element at a place in between.</summary>
     /// <inheritdoc cref="TryReservePush"/>
     public readonly bool TryReserveInsert(int length)

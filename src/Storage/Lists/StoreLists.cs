@@ -28,6 +28,7 @@ public readonly struct StoreLists
         var list = new ListValue(held.Value);
         if (!list.TryReservePush(end == ListEnd.Left, push)) return StoreStatus.OutOfMemory;
         list.Push(end == ListEnd.Left, element);
+        list.EndPush();
         count = list.Count;
         return StoreStatus.Ok;
     }
@@ -53,6 +54,7 @@ public readonly struct StoreLists
         var list = new ListValue(held.Value);
         if (!list.TryReservePush(end == ListEnd.Left, push)) return StoreStatus.OutOfMemory;
         for (int i = 0; i < elements.Count; i++) list.Push(end == ListEnd.Left, elements[i]);
+        list.EndPush();
         count = list.Count;
         return StoreStatus.Ok;
     }

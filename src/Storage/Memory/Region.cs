@@ -5,19 +5,16 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-//   0        8         16        24          32     36     40      41       42      44      48           52      56                280            448
-//  +--------+---------+---------+-----------+------+------+-------+--------+-------+-------+------------+-------+-----------------+--------------+------- - - -
-//  | bytes  | charged | counter | occupied  | used | free | noted | tidied | missed| pages | given back | long  | free lists 56x4 | head of type | pieces ...
-//  +--------+---------+---------+-----------+------+------+-------+--------+-------+-------+------------+-------+-----------------+--------------+------- - - -
+//   0        8         16        24          32     36     40      41       42       43      44      48           52     56                280            448
+//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+------+-----------------+--------------+------- - - -
+//  | bytes  | charged | counter | occupied  | used | free | noted | tidied | missed | short | pages | given back | long | free lists 56x4 | head of type | pieces ...
+//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+------+-----------------+--------------+------- - - -
 //   bytes of the allocation (over 16 KB: of addresses, a run's, an extent's or its own); bytes charged to *counter (the
-// budget's
-//   address), but for those given back; one bit for each free list that is not empty; units handed out, units of those
-// that are free
-//   again; when it was noted as sparse, 0: never; whether it is being tidied; 1 + log2 of the units of the longest
-// piece that it had
-//   to grow for though much was free; a piece, the counts of free units by page (RegionPages), 0 below 32 KB; units of
-// free pages
-//   that are the system's; units of those pieces in the lists that have more than a page
+//   budget's address), but for those given back; one bit for each free list that is not empty; units handed out, units
+//   of those that are free again; when it was noted as sparse, 0: never; whether it is being tidied; 1 + log2 of the
+//   units of the longest piece that it had to grow for though much was free; whether the last piece ever became
+//   shorter; a piece, the counts of free units by page (RegionPages), 0 below 32 KB; units of free pages that are the
+//   system's; units of those pieces in the lists that have more than a page
 //
 //  A piece is a whole number of units of 8 bytes, named by its first unit: 32 bits reach 32 GB, and stay right when the
 //  region moves. Free pieces are in lists (FreePieces); how its bytes are had is RegionMemory's.
@@ -106,6 +103,8 @@ internal readonly unsafe struct Region
     internal ref bool IsTidied => ref *(bool*)(Start + 41);
     internal ref byte Missed => ref *(Start + 42);
 
+    private ref bool IsShortened => ref *(bool*)(Start + 43);
+
     /// <summary>Units that are free and in memory.</summary>
     internal uint DeadUnits => FreeUnits - GivenBackUnits;
 
@@ -188,6 +187,18 @@ internal readonly unsafe struct Region
         left = default;
         long wanted = ((long)region.UsedUnits * UnitBytes) + bytes;
         return wanted <= region.Field(8) || TryReserveSlow(ref region, budget, wanted, ref left);
+    }
+
+    /// <summary>Gives up what was reserved and not taken, if that is much: what many elements take at most is known
+    /// before, not what they will.</summary>
+    /// <param name="mostBytes">What may stay, beside <paramref name="mostShare"/>.</param>
+    /// <param name="mostShare">As a power of two, the part of what is used that may stay.</param>
+    /// <remarks>Not where the last piece ever became shorter: pages behind it may have been touched.</remarks>
+    public void EndReservation(long mostBytes, int mostShare)
+    {
+        long size = Field(0), used = (long)UsedUnits * UnitBytes;
+        if (Field(8) - used <= mostBytes + (used >> mostShare) || IsShortened || !RegionMemory.IsPaged(size)) return;
+        Charge(RegionMemory.ChargeFor(size, used));
     }
 
     /// <summary>Whether <paramref name="bytes"/> can be taken though they were not reserved.</summary>
@@ -385,6 +396,7 @@ internal readonly unsafe struct Region
         Invariant.Check(IsLast(piece, bytes), "only the last piece can be made shorter");
         Debug.Assert(newBytes <= bytes, "shorter is not longer");
         UsedUnits -= UnitsFor(bytes) - UnitsFor(newBytes);
+        IsShortened = true;
     }
 
     /// <summary>Where a piece is, until the next reservation.</summary>

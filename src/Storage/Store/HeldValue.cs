@@ -124,6 +124,9 @@ internal readonly unsafe ref struct HeldValue
     public void TidyRegion()
     {
         if (!HoldsRegion) return;
+        // Of one element no more stays than the next ones will take.
+        const int eighth = 3;
+        Region.EndReservation(RegionMemory.ChargeStep, eighth);
         if (Region.WantsTidying) RegionTidying.KeepPace(this);
         NoteIfSparse();
     }

@@ -100,6 +100,13 @@ internal readonly unsafe struct LargeList(Region region)
             return tight + last + (3 * ListDirectory.ReserveBytes(region, (size / 7000) + 3));
         }
 
+        // Each is alone.
+        if (push.IsUniform)
+        {
+            return tight + (push.Count * Region.SizeOf(ListLeaf.HeaderBytes + push.Longest))
+                + (3 * ListDirectory.ReserveBytes(region, push.Count));
+        }
+
         // Some are alone, and leaves between them no larger than an element needs: two neighbours have more than one
         // would hold, which is half of it but for its header (hence a 32nd more).
         long alone = Math.Min(push.Count, push.Bytes / SharedBytesMax), least = 3 * LeafStep;

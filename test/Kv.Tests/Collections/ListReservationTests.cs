@@ -51,7 +51,7 @@ public sealed class ListReservationTests
     private static int[] Lengths(Random random)
     {
         int count = random.Next(3) == 0 ? 1 : random.Next(2, 80);
-        int kind = random.Next(8), fix = random.Next(1, 1025), width = random.Next(1, 4) * random.Next(1, 5);
+        int kind = random.Next(9), fix = random.Next(1, 1025), width = random.Next(1, 4) * random.Next(1, 5);
         return [.. Enumerable.Range(0, count).Select(_ => kind switch
         {
             0 => random.Next(0, 20),
@@ -61,6 +61,7 @@ public sealed class ListReservationTests
             4 => fix,
             // The same width again and again, in this push and from push to push, and now and then another.
             6 => width,
+            5 => 1024 + fix,     // each is alone
             7 => random.Next(30) == 0 ? random.Next(0, 20) : 8,
             _ => random.Next(1025, 3000),
         })];

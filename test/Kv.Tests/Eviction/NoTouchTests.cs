@@ -46,4 +46,26 @@ public sealed class NoTouchTests
         // OBJECT FREQ is its 255 / 31 times as much, rounded down.
         long HeatOf(string key) => ((user.Ok($"OBJECT FREQ {key}").Integer * 31) + 254) / 255;
     }
+
+    /// <summary>Tools that look through all keys say nothing of which of them are worth keeping.</summary>
+    [Fact]
+    public void What_only_looks_at_a_key_is_no_use_of_it()
+    {
+        using var kv = KvInstance.Start("--maxmemory-policy", "allkeys-lfu", "--lfu-log-factor", "0",
+            "--enable-debug-command", "yes");
+        using var client = kv.Connect();
+        client.Ok("SET k value");
+        client.Ok("HSET h f v");
+        foreach (string key in new[] { "k", "h" })
+        {
+            long before = client.Ok($"OBJECT FREQ {key}").Integer;
+            foreach (string line in new[] { "OBJECT ENCODING", "OBJECT REFCOUNT", "OBJECT FREQ", "TYPE", "TTL", "PTTL",
+                "EXPIRETIME", "PEXPIRETIME", "EXISTS", "DEBUG OBJECT", "MEMORY USAGE", "WATCH" })
+                client.Ok($"{line} {key}");
+            foreach (string line in new[] { "RANDOMKEY", "SCAN 0", "SCAN 0 TYPE string", "KEYS *" }) client.Ok(line);
+            Assert.Equal(before, client.Ok($"OBJECT FREQ {key}").Integer);
+            client.Ok(key == "k" ? "GET k" : "HGET h f");
+            Assert.NotEqual(before, client.Ok($"OBJECT FREQ {key}").Integer);
+        }
+    }
 }

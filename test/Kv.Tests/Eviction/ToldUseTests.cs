@@ -64,6 +64,8 @@ public sealed class ToldUseTests
     [InlineData(1, 0, 2)]
     [InlineData(1000, 729, 800)]
     [InlineData(100_000, 59_049, 60_000)]
+    [InlineData(30 * 86_400, 24 * 86_400, 25 * 86_400)]
+    [InlineData(365 * 86_400, 24 * 86_400, 25 * 86_400)]
     public void An_idle_time_that_is_told_is_answered_about(int told, int least, int most)
     {
         using var kv = KvProcess.Start("--maxmemory-policy", "allkeys-lru");

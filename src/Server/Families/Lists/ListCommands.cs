@@ -207,6 +207,7 @@ internal static class ListCommands
             }
 
             for (int i = first; i < end; i++) list.Push(left, context.Args[i].Span);
+            list.EndPush();
             context.Reply.WriteInteger(list.Count);
         }
         else if (held.Status == StoreStatus.NotFound)
@@ -505,8 +506,6 @@ internal static class ListCommands
             return StoreStatus.Ok;
         }
 
-        public readonly void Settle(HeldValue value)
-        {
-        }
+        public readonly void Settle(HeldValue value) => new ListValue(value).EndPush();
     }
 }

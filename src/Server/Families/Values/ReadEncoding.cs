@@ -19,6 +19,9 @@ internal struct ReadEncoding : IValueRead
 
     public long Integer;
 
+    /// <summary>OBJECT only looks at a key.</summary>
+    public static bool IsUse => false;
+
     public readonly ReadOnlySpan<byte> Name => _kind switch
     {
         ValueKind.PackedHash when _hasExpiries => "listpackex"u8,

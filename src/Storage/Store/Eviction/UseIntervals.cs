@@ -28,8 +28,11 @@ internal sealed class UseIntervals
     private const long LeastMs = 1000;
 
     /// <summary>How many times as long ago the next interval begins, before anything was used: keys that come from
-    /// elsewhere were used before this store was there.</summary>
-    private const int Growth = 3;
+    /// elsewhere were used before this store was there. The last three reach further: the ends are at 3^10 s (16
+    /// hours), 4.1 and 24.6 days.</summary>
+    /// <remarks>With 4 for all of them as many days are reached, but too few numbers are left for the keys of this
+    /// store: an idle time was a sixth of the truth.</remarks>
+    private const int Growth = 3, LastGrowth = 6, LastGrowths = 3;
 
     private const int None = -1;
 
@@ -49,7 +52,7 @@ internal sealed class UseIntervals
         for (int i = 2; i < Count; i++)
         {
             _end[i] = nowMs - ago;
-            ago = Math.Max(LeastMs, ago * Growth);
+            ago = Math.Max(LeastMs, ago * (i < Count - LastGrowths ? Growth : LastGrowth));
             _begin[i] = nowMs - ago;
         }
     }

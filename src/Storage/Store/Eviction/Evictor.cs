@@ -70,10 +70,10 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         for (int batch = 0; store.Room.MustEvict; batch++)
         {
             Fault.Point("evict.batch");
-            if (MakesRoom(out bool isMade))
+            if (HalvesIndexes()) continue;
+            if (AwaitsHalving())
             {
-                HasMore |= !isMade;
-                if (isMade) continue;
+                HasMore = true;
                 return;
             }
 
@@ -95,21 +95,22 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
         store.Room.HasForeseen();
     }
 
-    /// <summary>Whether indexes give room before more keys have to: one that few keys are left in is halved.</summary>
-    /// <param name="isMade">Whether there is more room already; else it comes when a halving that is on its way has
-    /// ended.</param>
-    private bool MakesRoom(out bool isMade)
+    /// <summary>Has indexes halved that few keys are left in: what they will give is room at once.</summary>
+    private bool HalvesIndexes()
     {
-        isMade = false;
-        bool comes = false;
+        bool any = false;
         foreach (Database? database in store.Table)
-        {
-            if (database == null) continue;
-            isMade |= database.Index.Halving.Consider(database.Keys);
-            comes |= database.Index.Halving.ComesAgain(database.Keys);
-        }
+            any |= database != null && database.Index.Halving.Consider(database.Keys);
+        return any;
+    }
 
-        return isMade || comes;
+    /// <summary>Whether an index will give more by itself, when it has been halved: until then no key has to
+    /// go.</summary>
+    private bool AwaitsHalving()
+    {
+        foreach (Database? database in store.Table)
+            if (database != null && database.Index.Halving.ComesAgain(database.Keys)) return true;
+        return false;
     }
 
     /// <summary>Lists the segments of the next batch.</summary>

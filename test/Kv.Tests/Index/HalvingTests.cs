@@ -268,7 +268,7 @@ public sealed class HalvingTests
             long halvings = test.Store.Stats.IndexHalvings;
             using StoreSession walker = test.Store.CreateSession();
             var sink = new CountKeys();
-            Assert.True(test.Store.Pause.TryBegin(walker.Slot, isPatient: false));
+            Assert.True(test.Store.Pause.TryBegin(walker.Slot));
             using var snapshot = new StoreSnapshot(test.Store, sink);
             test.Store.Pause.End();
             Assert.True(snapshot.Walk(snapshot.Parts[0], walker, test.Store.Maintain), snapshot.Failure?.Message);

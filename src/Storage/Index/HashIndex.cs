@@ -9,16 +9,13 @@ namespace Kv.Storage;
 //  - Readers write nothing. A hit needs no validation here: an entry is one 8-byte word, and the record says whether it
 //    is alive. A miss counts only if the home bucket's control word was unlatched and the same before and after.
 //  - Insert, replace, remove and split change a chain under the latch of its home bucket; the unlatching store
-// (release)
-//    carries the new sequence. The latch is the innermost: nobody waits for anything while holding one.
+//    (release) carries the new sequence. The latch is the innermost: nobody waits for anything while holding one.
 //  - A bucket splits in place into b and b + 2^depth. The far half is published first (its control word, release), then
-// the
-//    near half is cleared and unlatched with the new depth: a reader that looked in the near half meanwhile sees the
-//    control word changed and looks again.
+//    the near half is cleared and unlatched with the new depth: a reader that looked in the near half meanwhile sees
+//    the control word changed and looks again.
 //  - Which bucket is home: start at hash mod 2^target; while that bucket does not exist yet, its parent (the same
-// without
-//    the top bit); while its depth says that the key lives deeper, go there. While an index doubles depths only grow, so
-//    this ends.
+//    without the top bit); while its depth says that the key lives deeper, go there. While an index doubles depths only
+//    grow, so this ends.
 //  - Two buckets become one again under both latches (IndexHalving has the order); the far one's depth goes last, so
 //    that a search which has been sent from one to the other once comes to an end at its second look.
 
@@ -33,7 +30,8 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <summary>Average entries of a bucket at which the index doubles.</summary>
     public const int EntriesPerBucketMax = 5;
 
-    /// <summary>The same where a doubling would leave hardly any memory: every second bucket has a chain then.</summary>
+    /// <summary>The same where a doubling would leave hardly any memory: every second bucket has a chain
+    /// then.</summary>
     public const int EntriesPerBucketShort = 8;
 
     /// <summary>Doublings that the tags of one filling last for: 20 bits, of which 8 must be left to tell keys

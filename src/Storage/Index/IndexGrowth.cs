@@ -106,7 +106,7 @@ internal sealed unsafe class IndexGrowth(HashIndex index)
         }
     }
 
-    /// <summary>Entries at which a doubling is due. Where memory is short that is later: chains take less of it.</summary>
+    /// <summary>Entries at which a doubling is due. Where memory is short that is later: chains take less.</summary>
     private long DueAt(int depth)
     {
         bool isShort = index.Budget.IsNearlyFullWith((long)HashBucket.Bytes << depth);

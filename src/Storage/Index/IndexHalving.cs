@@ -9,11 +9,11 @@ namespace Kv.Storage;
 
 /// <summary>Halves the index when few entries are left in it: two buckets at a time become one again.</summary>
 /// <remarks>
-/// The target is lowered and the memory is out of the account at once; then each far bucket is merged into its near one,
-/// an epoch passes, and the far half goes back to the system. Until then the index neither grows nor shrinks.
+/// The target is lowered and the memory is out of the account at once; then each far bucket is merged into its near
+/// one, an epoch passes, and the far half goes back to the system. Until then the index neither grows nor shrinks.
 /// Each entry can be found at any instant: the near bucket has the entries of both, then the depth that leads all
-/// searches to it, and only then does the far one stop being a bucket. Both are latched meanwhile, so no miss counts and
-/// nothing is removed from the one that a reader may still find in the other: who finds it there was online before.
+/// searches to it, and only then does the far one stop being a bucket. Both are latched meanwhile, so no miss counts
+/// and nothing is removed from the one that a reader may still find in the other: who finds it there was online before.
 /// Threads: upkeep's, online.
 /// </remarks>
 internal sealed unsafe class IndexHalving(HashIndex index)
@@ -126,8 +126,9 @@ internal sealed unsafe class IndexHalving(HashIndex index)
         // Of both: the far one, should it come again, goes on from here, past all that it has shown.
         ulong sequence = nearControl + HashBucket.SequenceOf(farControl) + HashBucket.SequenceOne;
         ulong merged = HashBucket.Control(sequence, depth - 1, overflow);
-        Volatile.Write(ref near[HashBucket.ControlIndex], merged | HashBucket.LatchBit);    // release: the entries before
-        Volatile.Write(ref far[HashBucket.ControlIndex], 0);    // release: the way to the near one before
+        // Release, both: the entries before the near one's depth, and that before the far one's end.
+        Volatile.Write(ref near[HashBucket.ControlIndex], merged | HashBucket.LatchBit);
+        Volatile.Write(ref far[HashBucket.ControlIndex], 0);
         HashIndex.Unlatch(near, merged);
         // After the unlatching: what is deferred must have been unlinked before.
         index.Chains.Retire(HashBucket.OverflowOf(nearControl));

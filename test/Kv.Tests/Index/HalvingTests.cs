@@ -3,7 +3,8 @@ using Kv.Tests.Storage;
 
 namespace Kv.Tests.Index;
 
-/// <summary>An index that few keys are left in becomes smaller, and nothing is lost or met twice while it does.</summary>
+/// <summary>An index that few keys are left in becomes smaller, and nothing is lost or met twice
+/// meanwhile.</summary>
 public sealed class HalvingTests
 {
     private const int Keys = 100_000;
@@ -64,7 +65,8 @@ public sealed class HalvingTests
         test.Check();
         test.Settle();
         test.Check();
-        for (int i = 0; i < Keys; i += 100) Assert.Equal(i % 200 == 0 ? null : new string('w', 100), test.Get("key" + i));
+        string longer = new('w', 100);
+        for (int i = 0; i < Keys; i += 100) Assert.Equal(i % 200 == 0 ? null : longer, test.Get("key" + i));
         for (int i = 0; i < Keys; i++) Assert.Equal(i % 10 == 0 ? "m" : null, test.Get("more" + i));
     }
 

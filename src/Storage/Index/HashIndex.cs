@@ -5,11 +5,12 @@ using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
-// How the protocol holds together (docs/concurrency.md has the proofs; test/Kv.Tests/Index has the exhaustive model):
+// How the protocol holds together (docs/concurrency.md has the proofs; test/Kv.Tests/Models has the model):
 //  - Readers write nothing. A hit needs no validation here: an entry is one 8-byte word, and the record says whether it
 //    is alive. A miss counts only if the home bucket's control word was unlatched and the same before and after.
 //  - Insert, replace, remove and split change a chain under the latch of its home bucket; the unlatching store
-//    (release) carries the new sequence. The latch is the innermost: nobody waits for anything while holding one.
+//    (release) carries the new sequence. The latch is the innermost: nobody waits for anything while holding one, but
+//    for a merge, which has the near one's and waits for the far one's.
 //  - A bucket splits in place into b and b + 2^depth. The far half is published first (its control word, release), then
 //    the near half is cleared and unlatched with the new depth: a reader that looked in the near half meanwhile sees
 //    the control word changed and looks again.

@@ -17,8 +17,8 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
     private int _low = 1, _high = table.Length, _up, _down;
     private LuaValue _pivot = LuaValue.Nil;
 
-    // What is compared. A comparison may write to the table: what is exchanged afterwards is what was compared, and what
-    // Up found stays while Down looks for its partner.
+    // What is compared. A comparison may write to the table: what is exchanged afterwards is what was compared, and
+    // what Up found stays while Down looks for its partner.
     private LuaValue _left = LuaValue.Nil, _right = LuaValue.Nil;
     private Step _step = Step.Range;
     private bool _isPaused;

@@ -29,8 +29,8 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     public bool IsLong => Volatile.Read(ref _long) != 0;
 
     /// <returns>False when another has it, or some session did not come to its turn's end in time, or long work that
-    /// holds keys not to its own: nobody is stopped. Ask again soon: such work goes on meanwhile, and hardly any more of
-    /// it begins.</returns>
+    /// holds keys not to its own: nobody is stopped. Ask again soon: such work goes on meanwhile, and hardly any more
+    /// of it begins.</returns>
     public bool TryBegin(int slot)
     {
         long start = Stopwatch.GetTimestamp();

@@ -90,8 +90,8 @@ public sealed class ComingAgainTests : IDisposable
     [Fact]
     public void Long_commands_on_other_keys_wait_for_a_place()
     {
-        var clients = Enumerable.Range(0, SteppedHolds.WaitedUsesMax + 1)
-            .Select(_ => new WindowClient(_server)).ToList();
+        const int count = SteppedHolds.WaitedUsesMax + 1;
+        var clients = Enumerable.Range(0, count).Select(_ => new WindowClient(_server)).ToList();
         for (int i = 0; i < clients.Count; i++) _long.Run($"COPY h h{i}");
         for (int i = 0; i < clients.Count; i++)
         {

@@ -158,23 +158,28 @@ internal sealed class FeedBuffer(Feed feed)
         return head;
     }
 
-    /// <summary>Takes the first entry, and those of its run that are there, too.</summary>
-    /// <param name="most">How many at most.</param>
-    /// <param name="entries">How many they are.</param>
+    /// <summary>Takes the first entry, and those of its run that are there, too, up to a mark.</summary>
+    /// <param name="ticket">That of the entry before.</param>
+    /// <param name="mark">The last ticket that may be taken.</param>
+    /// <param name="entries">How many they are; 0: the mark is at <paramref name="ticket"/>.</param>
     /// <param name="database">Whose commands they are; of effects each says so itself.</param>
     /// <returns>The entries, until the next call of <see cref="FirstTicket"/>.</returns>
-    public ReadOnlySpan<byte> Take(long most, out int entries, out FeedRunKind kind, out int database)
+    public ReadOnlySpan<byte> Take(long ticket, in long mark, out int entries, out FeedRunKind kind, out int database)
     {
         var chunk = _read!;
-        Debug.Assert(most > 0 && HasMore(chunk), "there is one, and it is wanted");
+        Debug.Assert(HasMore(chunk), "there is one");
         ulong size = SizeOf(chunk, _readRun);
+        // Acquire: the entries before the mark. Who sees an entry of after a pause sees the mark that was set in it.
+        // A mark that was read earlier may be of before the pause: then entries beyond the new one would be taken.
+        long most = Volatile.Read(in mark) - ticket;
+        Debug.Assert(most >= 0, "nothing is taken beyond a mark");
         database = Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + DatabaseAt]);
         kind = (FeedRunKind)Unsafe.ReadUnaligned<int>(ref chunk.Bytes[_readRun + KindAt]);
         entries = EntriesOf(size) - _takenEntries;
         var taken = chunk.Bytes.AsSpan(_readRun + RunHead + _takenBytes, BytesOf(size) - _takenBytes);
         if (entries > most)
         {
-            Debug.Assert(kind == FeedRunKind.Commands, "others are one to a run");
+            Debug.Assert(kind == FeedRunKind.Commands || most == 0, "others are one to a run");
             entries = (int)most;
             taken = taken[..LengthOf(taken, entries)];
         }

@@ -217,9 +217,9 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     private bool GiveSome()
     {
         if (Next() is not { } buffer) return false;
-        long ticket = _given, end = Volatile.Read(ref _marked);
+        long ticket = _given;
         // Ends: at a mark, when the next entry is not there yet, or enough is collected.
-        while (ticket < end)
+        while (true)
         {
             if (buffer.FirstTicket != ticket + 1)
             {
@@ -228,7 +228,8 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
                 buffer = other;
             }
 
-            var run = buffer.Take(end - ticket, out int entries, out var kind, out int database);
+            var run = buffer.Take(ticket, in _marked, out int entries, out var kind, out int database);
+            if (entries == 0) break;        // the mark comes first
             if (_staged + run.Length > StageBytes && _staged > 0) Give(ticket);
             ticket += entries;
             if (kind == FeedRunKind.Commands) Stage(database, run);

@@ -68,7 +68,8 @@ public class FeedBufferTests
         }
 
         // Ends: each round takes what there is of a chunk.
-        while (buffer.FirstTicket != 0) buffer.Take(long.MaxValue, out _, out _, out _);
+        while (buffer.FirstTicket is var first and not 0)
+            buffer.Take(first - 1, mark: long.MaxValue, out _, out _, out _);
         long kept = GC.GetTotalMemory(forceFullCollection: true) - before;
         Assert.True(kept < Entries * Bytes / 5, $"{kept} bytes are kept of {Entries * Bytes}");
         GC.KeepAlive(buffer);
@@ -128,7 +129,7 @@ public class FeedBufferTests
         if (first == 0) return taken;
         Assert.True(first == entries[taken].Ticket, Seed.Hint);
         int most = random.Next(4) == 0 ? random.Next(1, 5) : int.MaxValue;
-        var run = buffer.Take(most, out int count, out var kind, out int database);
+        var run = buffer.Take(first - 1, first - 1 + most, out int count, out var kind, out int database);
         Assert.True(count >= 1 && count <= most, Seed.Hint);
         for (int i = 0; i < count; i++)
         {

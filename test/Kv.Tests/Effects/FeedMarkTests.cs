@@ -12,7 +12,7 @@ public sealed class FeedMarkTests
     public void What_follows_a_cut_waits_for_it_though_a_sink_was_slow_when_it_was_set()
     {
         // Disposed of at the end only: a thread that does not get on is not waited for.
-        var feed = new Feed(static _ => { }, error => Assert.Fail(error.ToString()));
+        var feed = new Feed(static _ => { }, static _ => { }, error => Assert.Fail(error.ToString()));
         var sink = new SlowSink();
         feed.Attach(sink);
         var buffer = feed.BufferOf(0);

@@ -67,8 +67,8 @@ internal static partial class Leftovers
         }
     }
 
-    // As SnapshotFile and SyncFile give them; a prefix and a number at the end.
-    [GeneratedRegex(@"^temp-(save-)?(?<process>[0-9]{1,10})\.rdb$|^temp-replica-(?<process>[0-9]{1,10})-[0-9]+\.rdb$",
+    // As SnapshotFile and SyncFile give them, and as the first one did, which is how the reference does.
+    [GeneratedRegex(@"^temp-((save-|replica-)?(?<process>[0-9]{1,10})-[0-9]+|(?<process>[0-9]{1,10}))\.rdb$",
         RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
     private static partial Regex Name();
 }

@@ -2,7 +2,7 @@ using Kv.Storage;
 
 namespace Kv.Server.Persistence;
 
-//   temp-PID.rdb  --write--  fsync  --rename-->  dump.rdb  --  fsync of the folder
+//   temp-PID-N.rdb  --write--  fsync  --rename-->  dump.rdb  --  fsync of the folder
 //
 //   A crash or an error at any point leaves the file of before, whole, and at most the temporary one, which the next
 //   start deletes (Leftovers). It is locked while it is open, so no other server takes it for one of those.
@@ -14,6 +14,8 @@ internal sealed class SnapshotFile : IDisposable
 {
     private const int BufferBytes = 256 * 1024;
 
+    private static int _last;       // of the process: servers in one may share a folder
+
     private readonly string _folder, _path, _temporary;
     private bool _isPublished;
 
@@ -23,7 +25,8 @@ internal sealed class SnapshotFile : IDisposable
     {
         _folder = folder;
         _path = Path.Combine(folder, name);
-        _temporary = Path.Combine(folder, $"{temporary}-{Environment.ProcessId}.rdb");
+        int number = Interlocked.Increment(ref _last);
+        _temporary = Path.Combine(folder, $"{temporary}-{Environment.ProcessId}-{number}.rdb");
         Stream = new FileStream(_temporary, FileMode.Create, FileAccess.Write, FileShare.Read, BufferBytes);
     }
 

@@ -1,3 +1,4 @@
+using Kv.Server.Persistence;
 using Kv.Tests.Harness;
 
 namespace Kv.Tests.Persistence;
@@ -26,16 +27,33 @@ public sealed class LeftoverTests : IDisposable
         int ended;
         using (var other = KvProcess.Start("--dir", _directory)) ended = other.Process.Id;
         int alive = Environment.ProcessId;
-        string[] left = [$"temp-{ended}.rdb", $"temp-save-{ended}.rdb", $"temp-replica-{ended}-7.rdb"];
+        string[] left = 
+        [
+            $"temp-{ended}.rdb", $"temp-{ended}-7.rdb", $"temp-save-{ended}-3.rdb", $"temp-replica-{ended}-7.rdb",
+        ];
         string[] stay =
         [
-            $"temp-{alive}.rdb", $"temp-save-{alive}.rdb", $"temp-replica-{alive}-1.rdb", "temp-.rdb", "temp-a.rdb",
-            $"temp-{ended}.rdb.old", $"temp-{ended}-7.rdb", $"my-temp-{ended}.rdb", "temp-99999999999999.rdb",
+            $"temp-{alive}.rdb", $"temp-save-{alive}-1.rdb", $"temp-replica-{alive}-1.rdb", "temp-.rdb", "temp-a.rdb",
+            $"temp-{ended}.rdb.old", $"temp-{ended}-.rdb", $"my-temp-{ended}.rdb", "temp-99999999999999.rdb",
         ];
         foreach (string name in left.Concat(stay)) Make(name);
         using var kv = KvProcess.Start("--dir", _directory, "--appendonly", appendOnly);
         Assert.Equal(stay.Order(), Names);
-        Assert.Contains($"temp-save-{ended}.rdb, 100 bytes", kv.Log, StringComparison.Ordinal);
+        Assert.Contains($"temp-save-{ended}-3.rdb, 100 bytes", kv.Log, StringComparison.Ordinal);
+    }
+
+    // Two servers of one program that have one folder: one took the other's unfinished snapshot for its own.
+    [Fact]
+    public void Two_snapshots_of_one_process_are_two_files()
+    {
+        using var first = new SnapshotFile(_directory, "a.rdb");
+        using var second = new SnapshotFile(_directory, "b.rdb");
+        first.Stream.WriteByte(1);
+        second.Stream.WriteByte(2);
+        first.Publish();
+        second.Publish();
+        Assert.Equal([1], File.ReadAllBytes(Path.Combine(_directory, "a.rdb")));
+        Assert.Equal([2], File.ReadAllBytes(Path.Combine(_directory, "b.rdb")));
     }
 
     [Fact]

@@ -61,8 +61,7 @@ internal static class AppendOptionRows
         new Option<long>("aof-buffer-limit", new BytesType(1 << 20, long.MaxValue), o => o.AofBufferLimit,
             (o, v) => o.AofBufferLimit = v)
         {
-            Summary = "bytes that may wait for the disk before writers do; with `maxmemory` at most an eighth of that, "
-                + "but 4 MB at least",
+            Summary = "bytes for the disk before writers wait, at most max(4 MB, maxmemory / 8)",
             Change = OptionChange.Live,
         },
     ];

@@ -292,8 +292,7 @@ internal static class HonouredOptions
         new Option<long>("feed-buffer-limit", new BytesType(1 << 20, long.MaxValue), o => o.FeedBufferLimit,
             (o, v) => o.FeedBufferLimit = v)
         {
-            Summary = "bytes that wait for the append-only file and replicas before writers do; with `maxmemory` at "
-                + "most an eighth of that, but 4 MB at least",
+            Summary = "bytes on their way to disk and replicas, at most max(4 MB, maxmemory / 8)",
             Change = OptionChange.Live,
         },
         new Option<long>("repl-backlog-size", new BytesType(1, long.MaxValue), o => o.ReplBacklogSize,

@@ -27,7 +27,7 @@ public sealed class MemoryWatchTests
         string line = Assert.Single(log.Lines);
         Assert.Matches(
             "^Warning Memory is short, 4[.]..M of 4[.]00M: writes are refused, and nothing may be evicted[.] It is "
-            + "held by log [34][.]..M, index [0-9.]*K, blocks 0B, clients 0B, tables 0B, managed 0B$", line);
+            + "held by log [34][.]..M, index [0-9.]*K, blocks 0B, clients 0B, feed 0B, tables 0B, managed 0B$", line);
 
         // After 10 seconds, 20, 40 and so on up to an hour.
         var seconds = new List<long>();

@@ -41,8 +41,8 @@ def keys(args, tools, port):
     report(f"{args.keys:,} keys of 8 + 8 bytes", f"{(full - empty) / args.keys:.1f} bytes a key ({full / MB:.0f} MB)")
 
     deleted = 0
-    for start in range(0, args.keys * 9 // 10, 1000):
-        server.send("DEL", *(f"{i:08d}" for i in range(start, start + 1000)))
+    for first in range(0, args.keys * 9 // 10, 1000):
+        server.send("DEL", *(f"{i:08d}" for i in range(first, first + 1000)))
         deleted += 1
         if deleted % 50 == 0:
             server.skip(50)

@@ -6,10 +6,11 @@ namespace Kv.Storage;
 /// <summary>One thread's access to the store: an epoch slot, segment writers, the clock, a stripe of the
 /// counters.</summary>
 /// <remarks>
+/// Its turns are in StoreSession.Turns.cs, the short ways of strings in StoreSession.Strings.cs.
 /// Threads: used by one thread at a time. Owned by a worker, or leased by <see cref="Store.Enter"/>. Between
 /// <see cref="BeginTurn"/> and <see cref="GoOffline"/> nothing that the session can reach is freed, so turns are short.
 /// </remarks>
-public sealed unsafe class StoreSession : IDisposable
+public sealed unsafe partial class StoreSession : IDisposable
 {
     /// <summary>Readings that a writer may disturb before a reader locks.</summary>
     internal const int OptimisticReadsMax = 3;
@@ -141,52 +142,6 @@ public sealed unsafe class StoreSession : IDisposable
         set => _changes.MayBeginAnew = value;
     }
 
-    /// <summary>Starts a turn: the session holds no address of the store at this moment, and reads the clock.</summary>
-    public void BeginTurn()
-    {
-        if (_store.Room.IsWanted) SealForRoom();
-        Extents.Shared.TrimIfOver();
-        bool frees = _store.HasBlocksToReuse;
-        // else this turn would show the epoch in which the last one let go of them
-        if (frees) _store.Epochs.Advance();
-        Presence.Begin();
-        if (frees) _store.FreeBlocks();
-        BeginTurnOnline();
-    }
-
-    /// <summary>Begins a turn whose clock stands at an earlier time, for what goes on from then.</summary>
-    internal void BeginTurn(long nowMs)
-    {
-        BeginTurn();
-        _changes.SetClock(nowMs);
-    }
-
-    /// <summary>Begins a turn of a session that others drive in turns of their own: those have waited for a pause
-    /// already.</summary>
-    internal void BeginInnerTurn()
-    {
-        Presence.BeginInner();
-        BeginTurnOnline();
-    }
-
-    private void BeginTurnOnline()
-    {
-        ReadClock();
-        if (!ReferenceEquals(_rule, _store.Eviction) || _uses.Interval != _store.Uses.Current)
-            Follow(_store.Eviction);
-        _selected.BeginTurn(_store.Table);
-        Freeing.BeginTurn();
-        _store.HelpFreeing();
-        _store.Room.Foresee();
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private void Follow(EvictionRule rule)
-    {
-        _rule = rule;
-        _uses.Follow(rule);
-    }
-
     /// <summary>The policy, as the store goes by it.</summary>
     internal EvictionRule Eviction => _store.Eviction;
 
@@ -205,71 +160,6 @@ public sealed unsafe class StoreSession : IDisposable
 
     /// <summary>Whether what was let go of in this turn should be freed before there is more.</summary>
     internal TurnFreeing Freeing { get; }
-
-    /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
-    /// segments can be given back from here on.</summary>
-    internal StoreRoom AskRoom()
-    {
-        var room = _store.AskRoom();
-        if (room == StoreRoom.Soon) SealForRoom();
-        return room;
-    }
-
-    private void SealForRoom()
-    {
-        if (_store.Room.WantsSealed) _changes.Seal();
-        else _changes.SealDead();
-    }
-
-    /// <summary>In a long command: what the session found before is void, so that others' memory can be
-    /// freed.</summary>
-    public void Tick()
-    {
-        Debug.Assert(Transaction == null, "what a transaction holds it goes on to look at");
-        _store.Epochs.Announce(_slot);
-        ReadClock();
-        _selected.Forget();
-    }
-
-    /// <summary>Between two pieces of a long round of upkeep: gives the processor away, if somebody wants it. Offline:
-    /// on one processor with a busy worker that is milliseconds, in which nothing that others let go of could be
-    /// freed. What the session found before is void.</summary>
-    internal void GiveWay()
-    {
-        GoOffline();
-        Fault.Point("upkeep.yield");
-        Thread.Yield();
-        BeginTurn();
-    }
-
-    /// <summary>Lends the session to work in steps, which says what it is used for and who hears of it.</summary>
-    internal void BeginWork(ISessionUser user)
-    {
-        Debug.Assert(User == null && Listener == null, "a session does one thing at a time");
-        User = user;
-        Listener = user.ListenOn(this);
-    }
-
-    /// <summary>Ends that work, if it has begun, and its turn: the session is as before.</summary>
-    /// <param name="caller">Serves those who wait for what was changed; null: others do.</param>
-    internal void EndWork(StoreSession? caller = null)
-    {
-        if (caller != null) _arrivals.MoveTo(caller._arrivals);
-        GoOffline();
-        User = null;
-        Listener = null;
-        _arrivals.HasNotes = false;
-    }
-
-    /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
-    public void GoOffline()
-    {
-        Debug.Assert(Transaction == null, "what is held stays under an epoch");
-        _selected.Forget();
-        Presence.End();
-        if (_arrivals.HasNotes && Listener == null) _arrivals.HasNotes = false;
-        if (_arrivals.Count != 0) _store.HandOver(_arrivals);
-    }
 
     /// <summary>The database that operations act on from here on. Call it for each command: another may have been
     /// swapped in.</summary>
@@ -308,46 +198,6 @@ public sealed unsafe class StoreSession : IDisposable
     /// <summary>The index where a database's keys are looked up ahead, as of the start of the turn; null for
     /// none.</summary>
     internal HashIndex? LookAheadIndex(int database) => _selected.LookedAhead?[database]?.Index;
-
-    /// <summary>The value that the look-ahead found, if nothing about it is unusual: a string that is held as
-    /// bytes.</summary>
-    /// <param name="hint">The record that the look-ahead found for the key.</param>
-    /// <returns>What it finds is valid when <see cref="FoundString.IsUnchanged"/> after its use. Not found proves
-    /// nothing.</returns>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal FoundString FindString(ulong hint, byte* key, int length)
-    {
-        return hint == 0 | !_selected.HintsHold ? default : FoundString.In(_log.Pointer(hint), key, length, NowMs);
-    }
-
-    /// <summary>Overwrites a string that was found, and its expiry, if it is still as it was and the new one takes the
-    /// same space.</summary>
-    /// <param name="hash">The key's.</param>
-    /// <param name="expiryMs">Unix ms or -1. A string that has no expiry gets its first one elsewhere: there is no room
-    /// for it.</param>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal bool TryOverwrite(in FoundString found, byte* value, int length, ulong hash,
-        long expiryMs = NewValue.NoExpiry)
-    {
-        byte* record = found.Record;
-        ulong word = found.Word;
-        bool hasSlot = (word & RecordWord.HasExpiry) != 0;
-        if (((found.Offset + length + 7) & ~7) != ((found.Offset + found.Length + 7) & ~7)
-            || (expiryMs != NewValue.NoExpiry & !hasSlot)) return false;
-        if (!Record.TryLockFrom(record, word)) return false;
-        if (_watches.IsAny && (_watches.Concerns(hash) || _watches.Tells(Record.KeyOf(record, word)))
-            && !TryNoteChange(record, word, hash))
-        {
-            Record.Unlock(record, word);
-            return false;
-        }
-
-        Record.CopyBytes(record + found.Offset, value, length);
-        if (hasSlot) _changes.Counts.MoveExpiry(_selected.Database!, record, expiryMs);
-        Record.WriteWord(record, RecordWord.WithValue(_uses.Counted(word), ValueKind.String, length));     // unlocks
-        _changes.Touch(record);
-        return true;
-    }
 
     /// <summary>Takes what it needs from a value, as of one instant.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
@@ -400,56 +250,6 @@ public sealed unsafe class StoreSession : IDisposable
     {
         var nothing = default(ReadNothing);
         return Read(key, DataType.Any, ref nothing) == StoreStatus.Ok;
-    }
-
-    /// <summary>Plain SET: the value as a string, without expiry, whatever was there.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value)
-    {
-        byte* record = Locate(key);
-        return TryOverwrite(record, key, value, NewValue.NoExpiry)
-            ? StoreStatus.Ok : SetSlow(record, key, value, NewValue.NoExpiry);
-    }
-
-    /// <summary>The common case of a SET: over a string of the same padded size, with room for the expiry.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private bool TryOverwrite(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs)
-    {
-        if (record == null) return false;
-        fixed (byte* name = key.Bytes, bytes = value)
-        {
-            FoundString found = FoundString.In(record, name, key.Bytes.Length, NowMs);
-            return found.Exists && TryOverwrite(found, bytes, value.Length, key.Hash, expiryMs);
-        }
-    }
-
-    /// <summary>Tells those who watch the key of a record that is locked.</summary>
-    /// <returns>False: what it becomes has to be told when it is done, which is elsewhere.</returns>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private bool TryNoteChange(byte* record, ulong word, ulong hash)
-    {
-        if (_changes.Notices.IsMute) return false;
-        var key = new Key(Record.KeyOf(record, word), hash);
-        Debug.Assert(hash == _hash.Of(key.Bytes), "the hash is the key's: who is told goes by it");
-        _changes.Notices.NoteOverwrite(_selected.Database!, _selected.Number, key, record, word);
-        return true;
-    }
-
-    /// <summary>Sets a string with an expiry (unix ms or -1), from bytes or, if not none, a block that the store shares
-    /// from now on.</summary>
-    public StoreStatus Set(in Key key, ReadOnlySpan<byte> value, Block block, long expiryMs)
-    {
-        byte* record = Locate(key);
-        return block.IsNone && TryOverwrite(record, key, value, expiryMs)
-            ? StoreStatus.Ok : SetSlow(record, key, value, expiryMs, block);
-    }
-
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StoreStatus SetSlow(byte* record, in Key key, ReadOnlySpan<byte> value, long expiryMs,
-        Block block = default)
-    {
-        var update = new SetString(value, block, expiryMs);
-        return Update(record, key, DataType.Any, ref update);
     }
 
     /// <summary>Lets an update look at a value, present or absent, and change it, as one step.</summary>
@@ -685,13 +485,6 @@ public sealed unsafe class StoreSession : IDisposable
     internal void Use(Database database)
     {
         _selected.Use(database);
-    }
-
-    private void ReadClock()
-    {
-        long now = _store.Clock.ReadMs();
-        _changes.SetClock(now);
-        if (FrozenClockMs != 0) _changes.SetExpiryClock(FrozenClockMs);
     }
 
     /// <summary>The record of a key, from the hint when that holds.</summary>

@@ -150,12 +150,8 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
     /// <summary>Begins to write the snapshot in the turn of a client, which has others behind it.</summary>
     /// <inheritdoc cref="TryBegin(StoreSession, SnapshotPurpose, string, Action?, Action{string?}?, out string?)"/>
-    public bool TryBeginInTurn(StoreSession session, out string? error)
-    {
-        error = null;
-        return Job == null && session.Presence.TryPauseNow()
-            && TryBeginInPause(session, SnapshotPurpose.File, FilePath, null, null, out error);
-    }
+    public bool TryBeginInTurn(StoreSession session, out string? error) =>
+        TryBegin(session, tries: 1, SnapshotPurpose.File, FilePath, null, null, out error);
 
     /// <summary>Begins to write a snapshot beside clients.</summary>
     /// <param name="session">In its turn; it stops all others for the instant.</param>
@@ -167,18 +163,14 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     /// <returns>False: it has not begun, and nobody is called. Without an error: one is being written, or the others
     /// could not be stopped just now.</returns>
     public bool TryBegin(StoreSession session, SnapshotPurpose purpose, string path, Action? atInstant,
-        Action<string?>? done, out string? error)
-    {
-        error = null;
-        return Job == null && session.Presence.TryPauseNow(TriesMax)
-            && TryBeginInPause(session, purpose, path, atInstant, done, out error);
-    }
+        Action<string?>? done, out string? error) =>
+        TryBegin(session, TriesMax, purpose, path, atInstant, done, out error);
 
-    // Ends the pause.
-    private bool TryBeginInPause(StoreSession session, SnapshotPurpose purpose, string path, Action? atInstant,
+    private bool TryBegin(StoreSession session, int tries, SnapshotPurpose purpose, string path, Action? atInstant,
         Action<string?>? done, out string? error)
     {
         error = null;
+        if (Job != null || !session.Presence.TryPauseNow(tries)) return false;
         SnapshotJob job;
         try
         {

@@ -49,15 +49,10 @@ internal sealed unsafe class HeldUse : IHeldSteps
     {
         lock (_claim)
         {
-            for (int i = 0; i < places.Length; i++)
-            {
-                if (Interlocked.CompareExchange(ref places[i], this, null) != null) continue;
-                _session.Keys.TakeOver(keys);
-                _session.Locks.TakeOver(locks);
-                return true;
-            }
-
-            return false;
+            if (!TryTakePlace(places)) return false;
+            _session.Keys.TakeOver(keys);
+            _session.Locks.TakeOver(locks);
+            return true;
         }
     }
 
@@ -66,16 +61,20 @@ internal sealed unsafe class HeldUse : IHeldSteps
     {
         lock (_claim)
         {
-            for (int i = 0; i < places.Length; i++)
-            {
-                if (Interlocked.CompareExchange(ref places[i], this, null) != null) continue;
-                _session.Transacting.Adopt(transaction);
-                _use.Begin(_session);
-                return true;
-            }
-
-            return false;
+            if (!TryTakePlace(places)) return false;
+            _session.Transacting.Adopt(transaction);
+            _use.Begin(_session);
+            return true;
         }
+    }
+
+    // From here on it can be found, but not worked on: the claim is the caller's.
+    private bool TryTakePlace(HeldUse?[] places)
+    {
+        Debug.Assert(_claim.IsHeldByCurrentThread, "nobody works on it yet");
+        for (int i = 0; i < places.Length; i++)
+            if (Interlocked.CompareExchange(ref places[i], this, null) == null) return true;
+        return false;
     }
 
     /// <inheritdoc/>
@@ -98,39 +97,25 @@ internal sealed unsafe class HeldUse : IHeldSteps
     /// <inheritdoc cref="IHeldUse.TakesLong"/>
     public bool TakesLong => !IsDone && _use.TakesLong;
 
-    /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it. From any thread,
-    /// whatever it has locked.</summary>
+    /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it, or wants all others
+    /// to stand still. From any thread, whatever it has locked.</summary>
+    /// <param name="end">A timestamp, after which what is left is left.</param>
     /// <param name="unlessLong">Leaves what takes long as it is.</param>
-    public void TryFinish(bool unlessLong)
-    {
-        if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return;
-        try
-        {
-            if (_use.MayBeGivenUp) End();
-            // Ends: each step gets on.
-            while (!(unlessLong && _use.TakesLong) && !StepClaimed())
-            {
-            }
-        }
-        finally
-        {
-            _claim.Exit();
-        }
-    }
-
-    /// <summary>Does what can be done of the rest in a time. From any thread, whatever it has locked.</summary>
-    /// <param name="end">A timestamp.</param>
     /// <returns>False: some is left, or another thread does it just now.</returns>
-    public bool TryFinishUntil(long end)
+    public bool TryFinish(long end = long.MaxValue, bool unlessLong = false)
     {
         if (_claim.IsHeldByCurrentThread || !_claim.TryEnter()) return false;
         try
         {
             if (_use.MayBeGivenUp) End();
-            // Ends: in time.
-            while (!StepClaimed())
+            // Ends: each step gets on.
+            while (!(unlessLong && _use.TakesLong))
+            {
+                if (StepClaimed()) return true;
                 if (Stopwatch.GetTimestamp() >= end) return false;
-            return true;
+            }
+
+            return false;
         }
         finally
         {

@@ -251,7 +251,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         Volatile.Read(ref _current)?.TryFinish(default, holdsOthers: false);
         for (int i = 0; i < UsesMax; i++)
         {
-            if (Volatile.Read(ref _uses[i]) is not { } use || use.TryFinishUntil(end)) continue;
+            if (Volatile.Read(ref _uses[i]) is not { } use || use.TryFinish(end)) continue;
             // Volatile: who reads it late begins one more.
             Volatile.Write(ref _closedUntil, Stopwatch.GetTimestamp() + (ClosedMs * Stopwatch.Frequency / 1000));
             return false;

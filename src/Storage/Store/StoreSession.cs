@@ -425,7 +425,7 @@ public sealed unsafe partial class StoreSession : IDisposable
         _selected.Database is { } database && IndexCursor.Random(database.Index, database.Keys, NowMs, ref visit);
 
     /// <summary>Seconds since the value was last used, what OBJECT IDLETIME returns: exact for what was used a moment
-    /// ago or only when it was written, else down to a fifth of it. Under an LFU policy those since anything in its
+    /// ago or only when it was written, else down to a sixth of it. Under an LFU policy those since anything in its
     /// segment was written.</summary>
     public long IdleSeconds(in ValueView value) => _store.IdleSeconds(value, NowMs);
 

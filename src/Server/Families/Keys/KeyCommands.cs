@@ -144,7 +144,7 @@ internal static class KeyCommands
                 new("IDLETIME", arity: 3, ObjectIdleTime)
                 {
                     Usage = "key",
-                    Summary = "Returns the seconds since the key was last used, or down to a fifth of them.",
+                    Summary = "Returns the seconds since the key was last used, or down to a sixth of them.",
                     Complexity = "O(1)", Since = "2.2.3", Group = CommandGroup.Generic,
                     Flags = CommandFlags.ReadOnly, Keys = [KeySpec.At(2, KeyAccess.RO)],
                     IsNoUse = true,

@@ -246,7 +246,10 @@ internal sealed unsafe class RdbFileReader(Store store, Stream file, bool isChec
                 + $"{Store.KeyBytesMax}; give it another name where the file comes from");
         var value = new RdbValue(store);
         int start = input.Position;
-        var reader = new RdbValueReader(_buffer + _at + start, input.Remaining, store, Store.ValueBytesMax);
+        var reader = new RdbValueReader(_buffer + _at + start, input.Remaining, store, Store.ValueBytesMax)
+        {
+            IsUnbounded = true,
+        };
         try
         {
             status = reader.Read(type, ref value);

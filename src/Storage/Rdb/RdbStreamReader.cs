@@ -6,7 +6,8 @@ namespace Kv.Storage;
 /// nobody vouches for; as much at a time as one likes.</summary>
 /// <remarks>Entries that were deleted are left out: only how many there ever were is kept of them. Whoever makes one
 /// disposes it.</remarks>
-internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
+/// <param name="isUnbounded">See <see cref="RdbValueReader.IsUnbounded"/>.</param>
+internal struct RdbStreamReader(Store store, RdbType type, bool isUnbounded) : IDisposable
 {
     /// <summary>What a node costs, at least, and what something pending does: in elements of a list.</summary>
     private const int WorkPerNode = 64, WorkPerPending = 4, BytesPerWork = 64;
@@ -98,7 +99,7 @@ internal struct RdbStreamReader(Store store, RdbType type) : IDisposable
             status = input.ReadString(ref _node, out var node);
             work -= WorkPerNode + (node.Length / BytesPerWork);
             if (status == RdbStatus.Ok) status = ReadNode(id, node);
-            if (status == RdbStatus.Ok && _budget.IsFarOver) status = RdbStatus.OutOfMemory;
+            if (status == RdbStatus.Ok && !isUnbounded && _budget.IsFarOver) status = RdbStatus.OutOfMemory;
             if (status != RdbStatus.Ok) return status;
         }
 

@@ -57,6 +57,12 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         Done,
     }
 
+    /// <summary>Whether `maxmemory` does not bound what is read: data of one's own is loaded whole, and evicted then. Set
+    /// before the first step.</summary>
+    public bool IsUnbounded { get; init; }
+
+    private readonly bool IsTooMuch => !IsUnbounded && _budget.IsFarOver;
+
     /// <summary>Whether nothing is left.</summary>
     public readonly bool IsAtEnd => _input.Remaining == 0;
 
@@ -162,7 +168,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
             case RdbType.HashListpackExpiry when !_input.TryReadInt64(out _):
                 return RdbStatus.BadData;
             case RdbType.Stream or RdbType.Stream2 or RdbType.Stream3:
-                _stream = new RdbStreamReader(_store, _type);
+                _stream = new RdbStreamReader(_store, _type, IsUnbounded);
                 return Go(Stage.Stream);
             case RdbType.IntegerSet:
                 return BeginContent(Stage.Integers);
@@ -232,7 +238,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 
         // It will be in a block: written right there.
         _block = Block.Allocate(head.Length, head.Length, _budget);
-        if (_block.IsNone || _budget.IsFarOver) return RdbStatus.OutOfMemory;
+        if (_block.IsNone || IsTooMuch) return RdbStatus.OutOfMemory;
         _isExpanded = !head.IsPlain;
         _contentLength = head.Content.Length;
         _contentAt = _input.Position - _contentLength;
@@ -501,5 +507,5 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
 
     /// <summary>What adding comes to; now and then it looks whether all this is more than the store may hold.</summary>
     private RdbStatus After(bool isAdded) =>
-        !isAdded || (++_adds % AddsPerCheck == 0 && _budget.IsFarOver) ? RdbStatus.OutOfMemory : RdbStatus.Ok;
+        !isAdded || (++_adds % AddsPerCheck == 0 && IsTooMuch) ? RdbStatus.OutOfMemory : RdbStatus.Ok;
 }

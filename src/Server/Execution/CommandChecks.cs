@@ -119,21 +119,22 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     private CheckResult FindRoom(ref CommandContext context, Argument* items)
     {
         var session = context.Session;
-        long deadline = session.RoomDeadlineTickMs;
         var needs = NeedsOf(session, context.Command);
+        if (session.Blocks is { HasDiscarded: true })
+        {
+            Refuse(ref context, Errors.OutOfMemory);
+            return CheckResult.Refused;
+        }
+
         if (!server.Store.IsOverBudget || needs == 0 || session.IsReplay
             || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
         {
-            if (deadline != 0) session.RoomDeadlineTickMs = 0;
+            session.RoomDeadlineTickMs = 0;
             return CheckResult.Runs;
         }
 
         var room = store.AskRoom();
-        long now = server.TickMs;
-        // A snapshot goes on, or fails: nobody is refused for it.
-        if (deadline != 0 && server.Store.IsSnapshotBehind)
-            deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
-        bool isLate = deadline != 0 && now >= deadline;
+        bool isLate = server.RoomWaits.IsLate(session);
         if (room != StoreRoom.Soon || isLate || items == null)
         {
             session.RoomDeadlineTickMs = 0;
@@ -143,11 +144,8 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Refused;
         }
 
-        if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
-        Hold(ref context, deadline);
+        Hold(ref context, session.RoomDeadlineTickMs);
         server.RoomWaits.Add(session);
-        // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
-        if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
         return CheckResult.Waits;
     }
 

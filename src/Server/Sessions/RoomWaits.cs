@@ -3,26 +3,42 @@ using Kv.Storage;
 
 namespace Kv.Server.Sessions;
 
-/// <summary>Sessions whose next command needs memory, and waits until dead records have been reclaimed.</summary>
+/// <summary>Sessions whose next command needs memory, and waits until dead records have been reclaimed; it may be
+/// arriving still.</summary>
 /// <remarks>Threads: any. A session whose wait has ended otherwise may be woken once more, which does no
 /// harm.</remarks>
 internal sealed class RoomWaits
 {
     private readonly Lock _guard = new();
+    private readonly Store _store;
     private List<Session> _waiting = [];
 
-    public RoomWaits(Store store) => store.Room.Decided = End;
+    public RoomWaits(Store store)
+    {
+        _store = store;
+        store.Room.Decided = End;
+    }
 
     /// <summary>How long a command waits at most before it is refused: an epoch that does not pass must not hold up
     /// clients, too. Tests of other refusals set it, before there are clients.</summary>
     public long WaitMsMax { get; set; } = 3000;
 
-    /// <summary>Adds a session that has been parked. The caller asks the store once more afterwards: it may have
-    /// decided before.</summary>
+    /// <summary>Whether a session has waited for as long as it may, for one command. Its time begins when it is first
+    /// asked for, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
+    public bool IsLate(Session session)
+    {
+        long now = session.Server.TickMs;
+        if (session.RoomDeadlineTickMs == 0 || _store.AwaitsSnapshot) session.RoomDeadlineTickMs = now + WaitMsMax;
+        return now >= session.RoomDeadlineTickMs;
+    }
+
+    /// <summary>Adds a session that has been parked until its deadline.</summary>
     public void Add(Session session)
     {
-        Debug.Assert(session.IsParked && session.Held != null, "a session that waits is parked, with its command");
+        Debug.Assert(session.IsParked, "a session that waits is parked");
         lock (_guard) _waiting.Add(session);
+        // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
+        if (_store.AskRoom() != StoreRoom.Soon) session.Unpark();
     }
 
     /// <summary>Removes a session that no longer waits.</summary>

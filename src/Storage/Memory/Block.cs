@@ -115,6 +115,17 @@ public readonly unsafe struct Block : IEquatable<Block>
         fields[6] = to;
     }
 
+    /// <summary>Gives the pages of the content to the system, but for the first, and is charged for no more: it keeps
+    /// its length, and reads as zeros there. Before others know of it.</summary>
+    public void GiveBackContent()
+    {
+        long page = (long)VirtualMemory.PageBytes;
+        if (ExtentBytes <= page) return;
+        VirtualMemory.GiveBack(_start + page, (nuint)(ExtentBytes - page));     // if not, they go with the block
+        ((long*)_start)[6] = page;
+        ChargeTo(0);
+    }
+
     /// <summary>Bytes that the account is charged for this block now.</summary>
     internal long ChargedBytes => Field(24);
 

@@ -8,9 +8,6 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
 {
-    /// <summary>While more waits for the file, writers are to wait.</summary>
-    private const long HeldBytesMax = 32L << 20;
-
     private readonly Store _store;
     private readonly RdbFileWriter _file;
     private readonly bool _compresses, _saysFrequency, _saysIdle;
@@ -18,7 +15,9 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     private readonly SnapshotChunk _large;
     private readonly StoreSnapshot _snapshot;
     private readonly long _nowSeconds;
-    private long _held, _heldPeak;
+    private readonly SnapshotBacklog _backlog;
+    private long _heldPeak;
+    private int _walkSlot = -1;
 
     /// <summary>Begins one: this is its instant. All others are stopped.</summary>
     /// <param name="file">Its head has been written. The caller's, who ends it.</param>
@@ -28,13 +27,15 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _saysFrequency = store.CountsFrequency;
         _saysIdle = store.MaxMemoryPolicy is MaxMemoryPolicy.AllKeysLru or MaxMemoryPolicy.VolatileLru;
         _nowSeconds = nowMs / 1000;
+        _backlog = new SnapshotBacklog(store.Budget);
         _chunks = new SnapshotChunk?[store.Options.SessionsMax];
-        _large = NewChunk();
+        _large = NewChunk(pins: false);
         _snapshot = new StoreSnapshot(store, this);
         foreach (var part in _snapshot.Parts) KeysAtInstant += part.Keys.All;
     }
 
-    private SnapshotChunk NewChunk() => new(_store, _compresses, _file.OmitsFieldExpiries);
+    private SnapshotChunk NewChunk(bool pins) =>
+        new(_store, _backlog, _compresses, _file.OmitsFieldExpiries) { PinsBlocks = pins };
 
     /// <summary>Keys that there were.</summary>
     public long KeysAtInstant { get; }
@@ -50,13 +51,13 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         }
     }
 
-    /// <summary>Bytes that wait for the file.</summary>
-    public long HeldBytes => Volatile.Read(ref _held);
+    /// <inheritdoc/>
+    public bool IsBehind => _backlog.IsTooMuch;
 
     /// <inheritdoc/>
-    public bool IsBehind => HeldBytes > HeldBytesMax;
+    public long PinnedBytes => _backlog.PinnedBytes;
 
-    /// <summary>The most that have, as seen between turns of the walk.</summary>
+    /// <summary>The most bytes that were copied and waited for the file, as seen between turns of the walk.</summary>
     public long HeldBytesPeak => Volatile.Read(ref _heldPeak);
 
     /// <summary>Ends it before its end. From any thread.</summary>
@@ -69,6 +70,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     /// <exception cref="OperationCanceledException">Somebody cancelled it.</exception>
     public void Run(StoreSession session)
     {
+        _walkSlot = session.Slot;
         foreach (var part in _snapshot.Parts)
         {
             _file.BeginDatabase(part.Number, part.Keys.All, part.Keys.Expiring);
@@ -85,21 +87,17 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     {
         // The slot's session is the only one to make it; the walk sees it later.
         var chunk = Volatile.Read(ref _chunks[slot]);
-        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = NewChunk());
-        long grown = chunk.Add(database, key, value, UseOf(value));
-        if (grown != 0) Interlocked.Add(ref _held, grown);
+        // What the walk comes by stays in the store.
+        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = NewChunk(pins: slot != _walkSlot));
+        chunk.Add(database, key, value, UseOf(value));
     }
 
     /// <inheritdoc/>
-    public bool KeepSome(int database, ReadOnlySpan<byte> key, in ValueView value)
-    {
-        bool isDone = _large.AddSome(database, key, value, UseOf(value), out long grown);
-        Interlocked.Add(ref _held, grown);
-        return isDone;
-    }
+    public bool KeepSome(int database, ReadOnlySpan<byte> key, in ValueView value) =>
+        _large.AddSome(database, key, value, UseOf(value));
 
     /// <inheritdoc/>
-    public void MoveSome() => Interlocked.Add(ref _held, -_large.MoveTo(_file));
+    public void MoveSome() => _large.MoveTo(_file);
 
     /// <summary>Ends it: nothing is kept any more.</summary>
     public void Dispose()
@@ -109,7 +107,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _store.Deferred.Defer(static (chunks, _) =>
         {
             foreach (var chunk in (SnapshotChunk?[])chunks!) chunk?.Dispose();
-        }, (SnapshotChunk?[])[_large, .. _chunks], 0, HeldBytes);
+        }, (SnapshotChunk?[])[_large, .. _chunks], 0, _backlog.CopiedBytes);
     }
 
     private RdbUse UseOf(in ValueView value) => new(
@@ -117,8 +115,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
 
     private void MoveChunks()
     {
-        if (HeldBytes > _heldPeak) Volatile.Write(ref _heldPeak, HeldBytes);
-        for (int i = 0; i < _chunks.Length; i++)
-            if (Volatile.Read(ref _chunks[i]) is { } chunk) Interlocked.Add(ref _held, -chunk.MoveTo(_file));
+        _heldPeak = Math.Max(_heldPeak, _backlog.CopiedBytes);
+        for (int i = 0; i < _chunks.Length; i++) Volatile.Read(ref _chunks[i])?.MoveTo(_file);
     }
 }

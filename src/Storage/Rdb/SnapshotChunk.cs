@@ -12,24 +12,27 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
 
     private readonly Lock _lock = new();
     private readonly Store _store;
+    private readonly SnapshotBacklog _backlog;
     private readonly RdbKeyWriter _writer;
     private readonly List<KeptBlock> _blocks = [];
     private byte* _start;
     private long _length, _capacity;
     private bool _isBegun, _isPartial;
 
-    public SnapshotChunk(Store store, bool compresses, bool omitsFieldExpiries)
+    public SnapshotChunk(Store store, SnapshotBacklog backlog, bool compresses, bool omitsFieldExpiries)
     {
-        _store = store;
+        (_store, _backlog) = (store, backlog);
         _writer = new RdbKeyWriter(store, this, compresses, omitsFieldExpiries);
     }
+
+    /// <summary>Whether its blocks leave the store: its session keeps keys because it changes them.</summary>
+    public bool PinsBlocks { get; init; }
 
     /// <summary>Keys that it has had, strings in blocks apart.</summary>
     public long Keys => _writer.Keys;
 
     /// <summary>Adds a key.</summary>
-    /// <returns>By how many bytes it has grown; those of blocks are not its own.</returns>
-    public long Add(int database, ReadOnlySpan<byte> key, in ValueView value, RdbUse use)
+    public void Add(int database, ReadOnlySpan<byte> key, in ValueView value, RdbUse use)
     {
         lock (_lock)
         {
@@ -38,7 +41,8 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
                 var kept = new KeptBlock(database, key.ToArray(), value.Block, value.ExpiryMs, use);
                 _blocks.Add(kept);
                 kept.Block.AddReference();      // from here on whoever writes to it makes a copy
-                return 0;
+                if (PinsBlocks) _backlog.AddPinned(kept.Bytes);
+                return;
             }
 
             long before = _length;
@@ -46,15 +50,14 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
             _isBegun = true;
             _writer.Select(database);
             _writer.Write(key, value, use);
-            return _length - before;
+            _backlog.AddCopied(_length - before);
         }
     }
 
     /// <summary>Adds a piece of a key whose value is a large collection, from where it left off. Nothing else is added
     /// in between, but what it has may be moved to the file.</summary>
-    /// <param name="grown">By how many bytes it has grown.</param>
     /// <returns>True when the key has been added whole.</returns>
-    public bool AddSome(int database, ReadOnlySpan<byte> key, in ValueView value, RdbUse use, out long grown)
+    public bool AddSome(int database, ReadOnlySpan<byte> key, in ValueView value, RdbUse use)
     {
         lock (_lock)
         {
@@ -64,22 +67,21 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
             if (!_isPartial) _writer.Select(database);
             _isPartial = !_writer.WriteSome(key, value, use);
             _writer.Flush();
-            grown = _length - before;
+            _backlog.AddCopied(_length - before);
             return !_isPartial;
         }
     }
 
     /// <summary>Moves all that it has to a file. By the walk.</summary>
-    /// <returns>How many bytes it has let go of.</returns>
     /// <exception cref="IOException">The file does not take it; it is lost.</exception>
-    public long MoveTo(RdbFileWriter file)
+    public void MoveTo(RdbFileWriter file)
     {
         byte* start;
         long length, capacity, before;
         KeptBlock[] blocks;
         lock (_lock)
         {
-            if (!_isBegun && _blocks.Count == 0) return 0;
+            if (!_isBegun && _blocks.Count == 0) return;
             before = _length;
             if (_isBegun) _writer.Flush();
             (length, capacity, blocks) = (_length, _capacity, [.. _blocks]);
@@ -92,15 +94,18 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
         {
             Write(file, start, length);
             // Ends: each round writes one and lets go of it.
-            for (; released < blocks.Length; released++) Write(file, blocks[released]);
+            for (; released < blocks.Length; released++)
+            {
+                Write(file, blocks[released]);
+                Release(blocks[released]);
+            }
         }
         finally
         {
-            for (; released < blocks.Length; released++) _store.Release(blocks[released].Block);
+            for (; released < blocks.Length; released++) Release(blocks[released]);
             TakeBack(start, capacity);
+            _backlog.AddCopied(-before);
         }
-
-        return before;
     }
 
     /// <inheritdoc/>
@@ -116,7 +121,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
     {
         lock (_lock)
         {
-            foreach (var kept in _blocks) _store.Release(kept.Block);
+            foreach (var kept in _blocks) Release(kept);
             Free(_start, _capacity);
             Reset(null, 0);
             _writer.Dispose();
@@ -133,12 +138,18 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
         file.Keys.ForgetDatabase();
     }
 
-    private void Write(RdbFileWriter file, in KeptBlock kept)
+    private static void Write(RdbFileWriter file, in KeptBlock kept)
     {
         file.Keys.Select(kept.Database);
         file.Keys.WriteString(kept.Key, kept.Block.Span, kept.ExpiryMs, kept.Use);
         file.Keys.Flush();
+    }
+
+    private void Release(in KeptBlock kept)
+    {
+        long bytes = kept.Bytes;        // while it is there
         _store.Release(kept.Block);
+        if (PinsBlocks) _backlog.AddPinned(-bytes);
     }
 
     private void Grow(long bytes)
@@ -181,5 +192,9 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
     }
 
     /// <summary>A key whose string is in a block, which is shared.</summary>
-    private readonly record struct KeptBlock(int Database, byte[] Key, Block Block, long ExpiryMs, RdbUse Use);
+    private readonly record struct KeptBlock(int Database, byte[] Key, Block Block, long ExpiryMs, RdbUse Use)
+    {
+        // Of it, not what it is charged for, which its owner may change while there is no other.
+        public long Bytes => Block.ExtentBytes;
+    }
 }

@@ -53,14 +53,14 @@ internal sealed class RoomKeeper(Store store)
     }
 
     /// <summary>Whether keys are to be evicted: the policy allows it, and the limit is passed, or nearly. What has been
-    /// let go of and waits for an epoch to pass is as good as free.</summary>
+    /// let go of and waits for an epoch to pass, or for a snapshot's file, is as good as free.</summary>
     public bool MustEvict
     {
         get
         {
             long most = store.Budget.MaxBytes;
             return most != 0 && store.Eviction.Evicts
-                && store.Budget.CountedBytes - store.WaitingBytes > most - EvictionHeadroom;
+                && store.Budget.CountedBytes - store.WaitingBytes - store.PinnedBytes > most - EvictionHeadroom;
         }
     }
 
@@ -179,7 +179,8 @@ internal sealed class RoomKeeper(Store store)
         if (!wasWanted) return;
         if (store.Budget.IsOver)
         {
-            bool gains = mayGain || !store.Deferred.IsQuiet || store.Budget.UsedBytes < _usedAtBegin;
+            bool gains = mayGain || !store.Deferred.IsQuiet || store.Budget.UsedBytes < _usedAtBegin
+                || store.AwaitsSnapshot;
             bool isPatient = Stopwatch.GetTimestamp() - Volatile.Read(ref _askedAt) < PatienceTicks;
             if (gains && isPatient) return;
             if (!gains)

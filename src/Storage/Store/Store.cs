@@ -190,6 +190,13 @@ public sealed class Store : IDisposable
     /// <summary>Whether writers are to wait until what they have kept for a snapshot is on the disk.</summary>
     internal bool IsSnapshotBehind => Snapshot is { IsBehind: true };
 
+    /// <summary>Bytes that a snapshot alone still needs, until they are on the disk.</summary>
+    internal long PinnedBytes => Snapshot?.PinnedBytes ?? 0;
+
+    /// <summary>Whether a snapshot that goes on, or fails, is what writers wait for.</summary>
+    internal bool AwaitsSnapshot => IsSnapshotBehind
+        || (PinnedBytes is > 0 and var pinned && Budget.IsOver && !Budget.IsOverBy(pinned));
+
     /// <summary>True when more is used than even what cannot wait may use: a transaction or a script that has begun,
     /// while keys are evicted for it.</summary>
     internal bool IsFarOverBudget => Budget.IsFarOver;
@@ -375,6 +382,8 @@ public sealed class Store : IDisposable
     internal unsafe void Release(Block block)
     {
         if (!block.Release()) return;
+        // Also that of a command that was refused, which counts as nothing that died.
+        if (Room.WasFull && Evicts) Room.Doubt();
         long bytes = block.ExtentBytes;
         // When more of such waits than the thread gets done, the caller does it.
         if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.Room >= bytes

@@ -10,6 +10,10 @@ internal interface ISnapshotSink
     /// <summary>Whether so much waits in memory that writers should wait. From any thread.</summary>
     bool IsBehind { get; }
 
+    /// <summary>Bytes of blocks that writers, and the evictor, have let go of since, and that are given back when they
+    /// are on the disk. From any thread.</summary>
+    long PinnedBytes { get; }
+
     /// <summary>Takes in a key. Each key comes once.</summary>
     /// <param name="slot">Of the session that calls: one thread at a time.</param>
     /// <param name="database">The number of its database at the instant.</param>

@@ -59,6 +59,9 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     /// thread.</summary>
     public bool IsBehind => _sink.IsBehind && Failure == null;
 
+    /// <summary>Bytes that it alone still needs, and soon no more: as good as free. From any thread.</summary>
+    public long PinnedBytes => Failure == null ? _sink.PinnedBytes : 0;
+
     /// <summary>Ends it before its end. From any thread: the first reason stays.</summary>
     public void Fail(Exception reason) => Interlocked.CompareExchange(ref _failure, reason, null);
 

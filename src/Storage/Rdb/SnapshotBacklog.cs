@@ -1,0 +1,27 @@
+namespace Kv.Storage;
+
+/// <summary>What a snapshot has kept and its file has not got yet, in bytes.</summary>
+/// <remarks>Threads: any; both sums are added to atomically and read without order, so they may be some operations
+/// old.</remarks>
+internal sealed class SnapshotBacklog(MemoryBudget budget)
+{
+    /// <summary>Bounds of what may wait before writers do.</summary>
+    private const long BytesLeast = 4L << 20, BytesMost = 32L << 20;
+
+    private long _copied, _pinned;
+
+    /// <summary>Bytes that were copied.</summary>
+    public long CopiedBytes => Volatile.Read(ref _copied);
+
+    /// <summary>Bytes of blocks that have left the store, or are about to: given back with the file's copy.</summary>
+    public long PinnedBytes => Volatile.Read(ref _pinned);
+
+    /// <summary>Whether so much was copied that writers are to wait: an eighth of `maxmemory`, within bounds. What is
+    /// pinned was there before, and matters only where memory is short.</summary>
+    public bool IsTooMuch => CopiedBytes
+        > (budget.MaxBytes == 0 ? BytesMost : Math.Clamp(budget.MaxBytes / 8, BytesLeast, BytesMost));
+
+    public void AddCopied(long bytes) => Interlocked.Add(ref _copied, bytes);
+
+    public void AddPinned(long bytes) => Interlocked.Add(ref _pinned, bytes);
+}

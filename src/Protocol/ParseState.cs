@@ -106,6 +106,17 @@ public unsafe struct ParseState : IDisposable
     /// (<see cref="Argument.InBlock"/>).</summary>
     internal readonly ReadOnlySpan<Argument> KeptArguments => new(_kept, _keptCount);
 
+    /// <summary>The name of a command that waits for a big bulk, or nothing where that is the big bulk.</summary>
+    /// <param name="command">The first byte of it that has not been taken out of the input.</param>
+    public readonly ReadOnlySpan<byte> FirstArgument(byte* command)
+    {
+        if (_large is { Count: > 0 }) return _large.Items[0].Span;
+        if (_keptCount == 0) return default;
+        Argument first = _kept[0];
+        return (first.Flags & Argument.Relative) == 0 ? first.Span
+            : new ReadOnlySpan<byte>(command + (nint)first.Pointer, first.Length);
+    }
+
     /// <summary>Hands over the body of the big bulk, received into memory of the caller's own.</summary>
     /// <param name="pointer">Its first byte. Stays valid until the command has been executed or given up.</param>
     /// <param name="length">Must be <see cref="BigBulkLength"/>: the body, without CR LF.</param>

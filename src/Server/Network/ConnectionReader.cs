@@ -203,6 +203,7 @@ internal sealed unsafe class ConnectionReader : IDisposable
         blocks.Advance(filled);
         missing -= filled;
         blocks.CompleteIfFull(session);
+        ArrivalRoom.Check(session, blocks);
         connection.SendsLarge = missing == 0;
         // A fast client is not slowed down by a worker that looks at every packet. A slow one is looked at, and so is
         // each one if idle clients are closed.

@@ -274,7 +274,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             {
                 // With less interest than usual it has come from an earlier part, behind a long command: that ends now.
                 if (connection.EndOfInput | connection.HasFilledRoom | connection.HoldsReplies
-                    | connection.Interest != Libc.EpollIn) EndPart(connection);
+                    | connection.Interest != Libc.EpollIn | session.IsParked) EndPart(connection);
                 continue;
             }
 
@@ -434,7 +434,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
         // A client that waits is read from, too: its end comes after all that it has sent.
-        bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
+        bool reads = !connection.EndOfInput && !session.WaitsForRoom
+            && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
         bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
         SetInterest(connection, (reads ? Libc.EpollIn : 0)
             | (waitsToSend && !_sender.IsHeld(connection) ? Libc.EpollOut : 0)

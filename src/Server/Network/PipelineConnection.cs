@@ -349,7 +349,12 @@ internal sealed class PipelineConnection : ISessionOwner
                 if (_input.HasEnded && Session.WaitsForOthers) return;
                 // Nor is one that has left in the middle of a long command that only reads, and has sent nothing else.
                 if (Session.EndsWithClient && Pending.Length == 0 && _input.IsAtEnd()) return;
-                if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
+                if (Session.IsParked)
+                {
+                    if (!await WaitAsync().ConfigureAwait(false)) return;
+                    continue;
+                }
+
                 await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
@@ -425,7 +430,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 return false;
             }
 
-            if (!_input.HasEnded && _input.CanReceive()) await ReadAheadAsync().ConfigureAwait(false);
+            if (!Session.WaitsForRoom && !_input.HasEnded && _input.CanReceive()) await ReadAheadAsync().ConfigureAwait(false);
             else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
@@ -512,6 +517,7 @@ internal sealed class PipelineConnection : ISessionOwner
         if (count == 0) return;
         blocks.Advance(count);
         blocks.CompleteIfFull(Session);
+        ArrivalRoom.Check(Session, blocks);
     }
 
     /// <summary>A writer goes on with what the stream does not take at once.</summary>

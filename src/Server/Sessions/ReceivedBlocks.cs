@@ -14,6 +14,9 @@ internal sealed unsafe class ReceivedBlocks
 
     private const int FirstBytes = 4 * BeginBytes;
 
+    /// <summary>How much of an argument that is thrown away is received at once.</summary>
+    private const int DiscardBytes = 256 * 1024;
+
     private readonly List<Block> _complete = [];
 
     /// <summary>The block that is being filled, or none.</summary>
@@ -29,6 +32,16 @@ internal sealed unsafe class ReceivedBlocks
 
     /// <summary>Bytes of all blocks.</summary>
     public long Bytes { get; private set; }
+
+    /// <summary>Whether the command is refused where memory is short (<see cref="ArrivalRoom"/>).</summary>
+    public bool NeedsRoom { get; set; }
+
+    /// <summary>Whether what comes of <see cref="Current"/> is thrown away.</summary>
+    public bool IsDiscarding { get; private set; }
+
+    /// <summary>Whether an argument was thrown away: its block has its length, but not its content, and the command is
+    /// to be refused.</summary>
+    public bool HasDiscarded { get; private set; }
 
     /// <summary>Moves the part of a large argument that has arrived from the input into a block of its own.</summary>
     /// <param name="command">The command's first byte.</param>
@@ -52,6 +65,7 @@ internal sealed unsafe class ReceivedBlocks
         blocks.Expected = bytes;
         blocks.Bytes += bytes;
         blocks.Received = 0;
+        ArrivalRoom.Begin(session, blocks, command);
         block.Prepare(length - head);
         Buffer.MemoryCopy(command + head, block.Content, bytes, length - head);
         blocks.Advance(length - head);
@@ -64,6 +78,14 @@ internal sealed unsafe class ReceivedBlocks
     {
         Debug.Assert(IsFilling && bytes > 0 && Received < Expected, "a block that is not full is being filled");
         bytes = Math.Min(bytes, Expected - Received);
+        if (IsDiscarding)
+        {
+            // Over what came before. Expected is more than this.
+            bytes = Math.Min(bytes, DiscardBytes);
+            Current.Prepare(bytes);
+            return Current.Content;
+        }
+
         // As much as has arrived, and a little: to announce a value without sending it takes no memory.
         Current.Prepare(Math.Min(Expected, Received + (long)Math.Min(bytes, Math.Max(FirstBytes, Received))));
         return Current.Content + Received;
@@ -75,7 +97,15 @@ internal sealed unsafe class ReceivedBlocks
     {
         Debug.Assert(IsFilling && bytes >= 0 && bytes <= Expected - Received, "no more than is expected");
         Received += bytes;
-        Current.ChargeTo(Received);
+        Current.ChargeTo(IsDiscarding ? Math.Min(Received, DiscardBytes) : Received);
+    }
+
+    /// <summary>Throws away what has come of <see cref="Current"/>, and what comes.</summary>
+    public void Discard()
+    {
+        Debug.Assert(IsFilling && NeedsRoom, "a command that can be refused is arriving");
+        IsDiscarding = HasDiscarded = true;
+        Current.GiveBackContent();
     }
 
     /// <summary>If the current block is full, adds it to the complete ones, and hands it to the parser.</summary>
@@ -86,6 +116,7 @@ internal sealed unsafe class ReceivedBlocks
         var block = Current;
         _complete.Add(block);
         Current = default;
+        IsDiscarding = false;
         session.Partial.CompleteBigBulk(block.Content, Expected);
     }
 

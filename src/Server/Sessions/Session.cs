@@ -293,6 +293,9 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// If the client leaves meanwhile, nothing is done or taken for it.</summary>
     internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
 
+    /// <summary>Whether it waits for room at maxmemory: nothing is received meanwhile, which would take room.</summary>
+    internal bool WaitsForRoom => IsParked && RoomDeadlineTickMs != 0;
+
     /// <summary>Whether the session is in the middle of a long command that only reads and has written no part of its
     /// reply: if the client leaves, nobody needs the rest.</summary>
     internal bool EndsWithClient =>

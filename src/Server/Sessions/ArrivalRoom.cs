@@ -1,0 +1,47 @@
+using Kv.Protocol;
+using Kv.Server.Execution;
+using Kv.Storage;
+
+namespace Kv.Server.Sessions;
+
+/// <summary>At `maxmemory`, whether a large argument goes on arriving, waits until keys have been evicted for it, or is
+/// thrown away as it comes: several clients that send values of hundreds of megabytes would else take all the memory
+/// there is before the first of them could be refused.</summary>
+/// <remarks>Only of commands that are refused where memory is short. Threads: the session's own.</remarks>
+internal static unsafe class ArrivalRoom
+{
+    /// <summary>Nobody is asked for less: what a client may send in any case.</summary>
+    private const int LeastBytes = 256 * 1024;
+
+    /// <summary>Begins an argument: one that is larger than all memory there may be is thrown away.</summary>
+    /// <param name="command">The first byte of what has arrived of the command.</param>
+    public static void Begin(Session session, ReceivedBlocks blocks, byte* command)
+    {
+        long most = session.Server.Store.MaxMemoryBytes;
+        if (most == 0 || blocks.Expected <= LeastBytes) return;
+        blocks.NeedsRoom = session.Server.Commands.Find(session.Partial.FirstArgument(command)) is { } row
+            && (row.Flags & CommandFlags.DenyOom) != 0;
+        if (blocks.NeedsRoom && blocks.Expected > most) blocks.Discard();
+    }
+
+    /// <summary>Looks after each receive whether there is room for more. If the session is parked afterwards, nothing
+    /// more is received before its wait has ended.</summary>
+    public static void Check(Session session, ReceivedBlocks blocks)
+    {
+        var server = session.Server;
+        if (!blocks.NeedsRoom || !blocks.IsFilling || blocks.Received < LeastBytes || blocks.IsDiscarding
+            || !server.Store.IsOverBudget) return;
+        var room = server.Store.AskRoom();
+        bool isLate = server.RoomWaits.IsLate(session);
+        if (room == StoreRoom.Soon && !isLate)
+        {
+            session.Park(session.RoomDeadlineTickMs);
+            server.RoomWaits.Add(session);
+            return;
+        }
+
+        session.RoomDeadlineTickMs = 0;
+        if (isLate) server.RoomWaits.Remove(session);
+        if (room != StoreRoom.Free) blocks.Discard();
+    }
+}

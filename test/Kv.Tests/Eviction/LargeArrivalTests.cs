@@ -1,0 +1,148 @@
+using Kv.Storage;
+using Kv.Tests.Harness;
+using Kv.Tests.Network;
+
+namespace Kv.Tests.Eviction;
+
+/// <summary>Large values that arrive, or are evicted, where memory is short.</summary>
+public sealed class LargeArrivalTests : IDisposable
+{
+    private const int Mb = 1 << 20;
+
+    private const long Limit = 32 * Mb;
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("kv-large-").FullName;
+
+    public void Dispose() => Directory.Delete(_directory, recursive: true);
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_is_larger_than_all_memory_is_refused_and_takes_none(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        byte[] huge = new byte[3 * Limit];
+        client.Ok("SET before 1");
+        client.Send(Set("huge", huge));
+        client.Send("GET before");
+        Assert.StartsWith("OOM", client.Read().String, StringComparison.Ordinal);
+        Assert.Equal("1", client.Read().String);
+        Assert.InRange(kv.Server.Store.PeakUsedBytes, 0, 8 * Mb);
+
+        client.Ok("MULTI");
+        Assert.Equal("QUEUED", client.Ok("SET in 1").String);
+        client.Send(Set("huge", huge));
+        Assert.StartsWith("OOM", client.Read().String, StringComparison.Ordinal);
+        Assert.StartsWith("EXECABORT", client.Command("EXEC").String, StringComparison.Ordinal);
+        Assert.Equal(1, client.Ok("DBSIZE").Integer);
+        Assert.InRange(kv.Server.Store.PeakUsedBytes, 0, 8 * Mb);
+        kv.Server.Store.CheckIntegrity();
+    }
+
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_keeps_nothing_may_be_larger(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        byte[] huge = new byte[2 * Limit];
+        Random.Shared.NextBytes(huge);
+        client.Send(RespText.Encode([[.. "ECHO"u8], huge]));
+        Assert.Equal(huge, client.Read().Text);
+        client.Send(RespText.Encode([[.. "PUBLISH"u8], [.. "channel"u8], huge]));
+        Assert.Equal(0, client.Read().Integer);
+    }
+
+    // Two of them are more than there may be. Each by itself has keys evicted until it fits.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Several_that_come_together_are_taken_or_refused_as_there_is_room(string transport)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "2");
+        byte[] large = new byte[20 * Mb];
+        int taken = 0;
+        for (int round = 0; round < 5; round++)
+        {
+            Parallel.For(0, 4, i =>
+            {
+                using var client = kv.Connect();
+                client.Send(Set("large" + i, large));
+                var reply = client.Read();
+                if (reply.IsError) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
+                else Interlocked.Increment(ref taken);
+                Assert.Equal("PONG", client.Ok("PING").String);
+            });
+        }
+
+        Assert.InRange(taken, 5, 20);
+        // What is announced is charged as it comes, in pieces of up to 1 MB.
+        Assert.InRange(kv.Server.Store.PeakUsedBytes, large.Length, Limit + (6 * Mb));
+        using var last = kv.Connect();
+        last.Send(Set("large", large));
+        Assert.Equal("+OK", last.Read().ToString());
+        Assert.Equal(1, last.Ok("EXISTS large").Integer);
+        kv.Server.Store.CheckIntegrity();
+    }
+
+    // What is evicted stays in memory until it is in the file: others wait for that.
+    [Fact]
+    public void A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()
+    {
+        using var kv = Start("--dir", _directory, "--worker-threads", "2");
+        using var client = kv.Connect();
+        byte[] value = new byte[Mb];
+        for (int i = 0; i < 60; i++) client.Send(Set("key" + i, value));
+        for (int i = 0; i < 60; i++) Assert.Equal("+OK", client.Read().ToString());
+        using var mayWrite = new ManualResetEventSlim();
+        Fault.AtEveryPoint = name =>
+        {
+            if (name == "rdb.write") mayWrite.Wait();
+        };
+        try
+        {
+            client.Ok("BGSAVE");
+            Eventually.Holds(() => kv.Server.Store.Snapshot != null, () => "the snapshot does not begin");
+            var sending = Task.Run(() =>
+            {
+                for (int i = 0; i < 40; i++) client.Send(Set("new" + i, value));
+            });
+            Eventually.Holds(() => kv.Server.Store.AwaitsSnapshot, () => "nothing is kept for the snapshot alone");
+            // Rounds of upkeep that find nothing to give back, and would refuse.
+            kv.Server.Store.WaitForRoom(TimeSpan.FromMilliseconds(300));
+            mayWrite.Set();
+            for (int i = 0; i < 40; i++) Assert.Equal("+OK", client.Read().ToString());
+            sending.Wait();
+            Assert.InRange(client.Ok("DBSIZE").Integer, 15, 32);
+        }
+        finally
+        {
+            mayWrite.Set();
+            Fault.AtEveryPoint = null;
+        }
+    }
+
+    [Fact]
+    public void A_snapshot_with_more_than_there_may_be_is_loaded_and_evicted()
+    {
+        using (var kv = KvInstance.StartOnDisk(_directory))
+        using (var client = kv.Connect())
+        {
+            byte[] value = new byte[20 * Mb];
+            Random.Shared.NextBytes(value);
+            for (int i = 0; i < 6; i++) client.Send(Set("key" + i, value));
+            for (int i = 0; i < 6; i++) Assert.Equal("+OK", client.Read().ToString());
+            client.Ok("RPUSH list " + string.Join(' ', Enumerable.Repeat(new string('v', 1000), 1000)));
+            client.Ok("SAVE");
+        }
+
+        using (var kv = KvInstance.StartOnDisk(_directory, "--maxmemory", "10mb", "--maxmemory-policy", "allkeys-lru"))
+        using (var client = kv.Connect())
+        {
+            client.Ok("SET key v");
+            Eventually.Holds(() => !kv.Server.Store.IsOverBudget, () => "it stays beyond the limit");
+        }
+    }
+
+    private static KvInstance Start(params string[] options) =>
+        KvInstance.Start([.. options, "--maxmemory", "32mb", "--maxmemory-policy", "allkeys-lru"]);
+
+    private static byte[] Set(string key, byte[] value) =>
+        RespText.Encode([[.. "SET"u8], RespText.Bytes(key), value]);
+}

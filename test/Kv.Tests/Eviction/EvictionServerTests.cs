@@ -223,6 +223,20 @@ public sealed class EvictionServerTests
     }
 
     // Up to a second of writes waits for the disk: it evicts no keys, and takes little beside the limit.
+    // LCS takes memory of the store for its table, but gives a small one back in the same turn.
+    [Fact]
+    public void Above_the_limit_a_small_lcs_is_answered_as_all_that_reads()
+    {
+        using var kv = KvProcess.Start();
+        using var client = kv.Connect(timeoutMs: 60_000);
+        client.Ok("MSET one ohmytext two mynewtext");
+        client.Ok($"MSET long1 {new string('1', 1000)} long2 {new string('2', 1000)}");
+        client.Ok("CONFIG SET maxmemory 1");
+        Assert.Equal('-', client.Command("SET three x").Type);
+        Assert.Equal("mytext", client.Command("LCS one two").String);
+        Assert.StartsWith("ERR Insufficient memory", client.Command("LCS long1 long2").String, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void What_waits_for_the_append_only_file_evicts_no_keys()
     {

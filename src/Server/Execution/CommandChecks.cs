@@ -145,6 +145,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
 
         if (deadline == 0) deadline = session.RoomDeadlineTickMs = now + server.RoomWaits.WaitMsMax;
         Hold(ref context, deadline);
+        session.WaitsForMemory = true;
         server.RoomWaits.Add(session);
         // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
         if (store.AskRoom() != StoreRoom.Soon) session.Unpark();
@@ -157,6 +158,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (!server.Feed.IsOn || items == null || !IsWrite(ref context) || context.Command.Group == CommandGroup.PubSub
             || (context.Session.InMulti && context.Command.Name != "EXEC")) return false;
         Hold(ref context, long.MaxValue);
+        context.Session.WaitsForMemory = true;
         server.Feed.AddWaiting(context.Session.Unpark);
         // It may have been given before this session was in the list.
         if (!server.Feed.IsFull) context.Session.Unpark();

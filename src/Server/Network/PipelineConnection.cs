@@ -425,7 +425,8 @@ internal sealed class PipelineConnection : ISessionOwner
                 return false;
             }
 
-            if (!_input.HasEnded && _input.CanReceive()) await ReadAheadAsync().ConfigureAwait(false);
+            if (!_input.HasEnded && InputLimit.AllowsAhead(Session, Pending) && _input.CanReceive())
+                await ReadAheadAsync().ConfigureAwait(false);
             else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }

@@ -277,6 +277,10 @@ internal sealed class Session : ITrackingClient, ITicketHolder
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
+    /// <summary>Of a session that is parked: until there is room, or the disk and replicas have taken some of what was
+    /// done.</summary>
+    internal bool WaitsForMemory { get; set; }
+
     /// <summary>Whether the rest of a command can go on now. It waits for a client that does not read, unless it holds
     /// something that others may need.</summary>
     internal bool GoesOn =>
@@ -495,7 +499,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
         Debug.Assert(!IsParked, "one wait ends before the next begins");
         Debug.Assert(Steps is not { Holds: true }, "what holds keys or an epoch waits for nobody");
-        _unparked = false;
+        _unparked = WaitsForMemory = false;
         ParkedUntilTickMs = untilTickMs;
     }
 

@@ -269,6 +269,37 @@ public sealed class EvictionServerTests
         }
     }
 
+    // As with Redis: the stream for it is bounded by client-output-buffer-limit, and counts for nothing else.
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void What_a_replica_does_not_read_evicts_no_keys(string transport)
+    {
+        using var kv = KvProcess.Start(
+            "--maxmemory", "32mb", "--maxmemory-policy", "allkeys-lru", "--transport", transport);
+        using RespClient client = kv.Connect(timeoutMs: 120_000), replica = kv.Connect();
+        replica.Send("PSYNC ? -1");
+        Eventually.Holds(() => client.Info("slave0").Contains("state=online", StringComparison.Ordinal),
+            () => "the replica has no snapshot");
+        string value = new('v', 1000);
+        for (int batch = 0; batch < 100; batch++)
+        {
+            var commands = new MemoryStream();
+            for (int i = 0; i < 500; i++)
+                commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 5000} {value}"));
+            client.Send(commands.ToArray());
+            for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+        }
+
+        Eventually.Holds(() => Number(client, "mem_clients_slaves") > 32 * Mb, () => client.Info("mem_clients_slaves"));
+        Assert.InRange(Number(client, "kv_mem_feed"), Number(client, "mem_clients_slaves"), 64 * Mb);
+        Assert.InRange(Number(client, "kv_mem_clients"), 0, 3 * Mb);
+        Assert.Equal(0, Number(client, "evicted_keys"));
+        Assert.Equal(5000, client.Command("DBSIZE").Integer);
+        replica.Dispose();
+        Eventually.Holds(() => Number(client, "kv_mem_feed") < 8 * Mb, () => client.Info("kv_mem_feed"));
+    }
+
     private static long Count(RespClient client, string command) =>
         long.Parse(client.Command(command).ToString()[1..], CultureInfo.InvariantCulture);
 

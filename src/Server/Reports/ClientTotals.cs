@@ -4,7 +4,8 @@ namespace Kv.Server.Reports;
 
 /// <summary>What all connections hold together, those of replicas apart, and the most that one of them
 /// holds.</summary>
-internal readonly record struct ClientTotals(long Buffers, long Replicas, long InputMax, long OutputMax, long Reserved, long Watching)
+internal readonly record struct ClientTotals(
+    long Buffers, long Replicas, long InputMax, long OutputMax, long Reserved, long Watching)
 {
     public static ClientTotals Of(ConnectionTable connections)
     {

@@ -83,8 +83,8 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
-    /// <summary>A mark of now, for <see cref="IsPast"/>: what the caller has unlinked was so before it. For who comes by
-    /// anyhow, and must not depend on room for one more item.</summary>
+    /// <summary>A mark of now, for <see cref="IsPast"/>: what the caller has unlinked was so before it. For who comes
+    /// by anyhow, and must not depend on room for one more item.</summary>
     public ulong Mark()
     {
         lock (_lock) return epochs.Current;     // the lock: full fence, between the unlinking and the epoch

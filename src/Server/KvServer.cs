@@ -39,6 +39,7 @@ public sealed class KvServer : IAsyncDisposable
     private readonly TaskCompletionSource _stopRequested = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _stopGuard = new();
     private readonly ManagedHeap? _heap;
+    private readonly MeasuringTime? _measuring;
     private readonly CollectorPauses _pauses;
     private ITransport? _transport;
     private PipelineTransport? _inProcess;
@@ -106,14 +107,17 @@ public sealed class KvServer : IAsyncDisposable
             Remainders.Start, exception => Log.LogCritical(exception,
                 "Clients could not be told that copies of keys are old; all that track keys are closed"));
         AuthFailures = new AuthFailures(() => TickMs);
+        // A test's own time has timers of its own.
+        var measuring = time;
+        if (time == TimeProvider.System) measuring = _measuring = new MeasuringTime();
         if (options.OwnsProcess)
         {
-            _heap = new ManagedHeap(Store.Budget, time);
+            _heap = new ManagedHeap(Store.Budget, measuring);
             Extents.Shared.Account = Store.Budget;
         }
 
-        MemoryWatch = new MemoryWatch(Store, Log, time, options.OwnsProcess ? Extents.Shared : null);
-        Rates = new RateMeter(time, () => new RateMeter.Totals(
+        MemoryWatch = new MemoryWatch(Store, Log, measuring, options.OwnsProcess ? Extents.Shared : null);
+        Rates = new RateMeter(measuring, () => new RateMeter.Totals(
             Counters.Sum(c => c.Commands), Counters.Sum(c => c.BytesIn), Counters.Sum(c => c.BytesOut)));
     }
 
@@ -547,6 +551,7 @@ public sealed class KvServer : IAsyncDisposable
         MemoryWatch.Dispose();
         ClientMemory.Dispose();
         _heap?.Dispose();
+        _measuring?.Dispose();
         Pause.Dispose();
         Tls.Dispose();
         if (!EndedInOrder) return;      // a worker still uses what would be freed here: the end of the process frees it

@@ -155,6 +155,7 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
         if (!server.Feed.IsOn || items == null || !IsWrite(ref context) || context.Command.Group == CommandGroup.PubSub
             || (context.Session.InMulti && context.Command.Name != "EXEC")) return false;
         Hold(ref context, long.MaxValue);
+        context.Session.WaitsForMemory = true;
         server.Feed.AddWaiting(context.Session.Unpark);
         // It may have been given before this session was in the list.
         if (!server.Feed.IsFull) context.Session.Unpark();

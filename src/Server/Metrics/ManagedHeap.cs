@@ -143,7 +143,7 @@ internal sealed class RuntimeHeapFigures : IHeapFigures
 
     public long FreeBytes => Math.Max(0, GC.GetGCMemoryInfo(GCKind.Any).TotalCommittedBytes - LiveBytes);
 
-    public long ResidentBytes => Environment.WorkingSet;
+    public long ResidentBytes => ResidentMemory.Bytes;
 
     // Not the count of collections: one in the background is counted when it begins.
     public long FullCollections => Last.Index;

@@ -75,8 +75,7 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>Since when the backlog has been over the soft limit, or the end of lingering; 0 for neither.</summary>
     public long SinceTickMs;
 
-    /// <summary>Bytes charged to the store's account for this connection.</summary>
-    public long Charged;
+    private BufferCharge _charge;
 
     public Session Session { get; set; } = null!;
 
@@ -98,10 +97,7 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     /// <summary>Charges the store with what the client's buffers hold now.</summary>
     public void Charge(Store store)
     {
-        long bytes = BufferBytes;
-        if (bytes == Charged) return;
-        store.Charge(bytes - Charged);
-        Charged = bytes;
+        _charge.Set(store, Session, BufferBytes);
     }
 
     public void Wake(Session session) => Worker.Post(this);

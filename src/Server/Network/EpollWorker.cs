@@ -434,8 +434,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
         // A client that waits is read from, too: its end comes after all that it has sent.
-        bool reads = !connection.EndOfInput && !session.WaitsForRoom
-            && ((session.Gate & SessionGate.Stopped) == 0 || session.IsParked);
+        bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0
+            || (session.IsParked && InputLimit.AllowsAhead(session, connection.Pending)));
         bool looksForEnd = session.EndsWithClient && !connection.HasInputBeforeEnd && !connection.EndOfInput;
         SetInterest(connection, (reads ? Libc.EpollIn : 0)
             | (waitsToSend && !_sender.IsHeld(connection) ? Libc.EpollOut : 0)

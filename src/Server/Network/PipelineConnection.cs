@@ -63,7 +63,8 @@ internal sealed class PipelineConnection : ISessionOwner
     private int _hasPassedLimit;
     private long _overSoftSince;
     private long _flushes, _flushesSeen = NotSeen, _flushesSeenTickMs;
-    private long _charged, _inWriter, _heldTicket;
+    private BufferCharge _charge;
+    private long _inWriter, _heldTicket;
 
     /// <param name="stream">The socket's own, an <see cref="SslStream"/> over it, or one without a socket.</param>
     /// <param name="handshake">Over TLS, what comes first.</param>
@@ -430,7 +431,8 @@ internal sealed class PipelineConnection : ISessionOwner
                 return false;
             }
 
-            if (!Session.WaitsForRoom && !_input.HasEnded && _input.CanReceive()) await ReadAheadAsync().ConfigureAwait(false);
+            if (!_input.HasEnded && InputLimit.AllowsAhead(Session, Pending) && _input.CanReceive())
+                await ReadAheadAsync().ConfigureAwait(false);
             else await _signal.WaitAsync().ConfigureAwait(false);
         }
     }
@@ -609,10 +611,7 @@ internal sealed class PipelineConnection : ISessionOwner
     private void ChargeLatched()
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "what is charged is under the lock");
-        long bytes = BufferBytes;
-        if (bytes == _charged) return;
-        _server.Store.Charge(bytes - _charged);
-        _charged = bytes;
+        _charge.Set(_server.Store, Session, BufferBytes);
     }
 
     private bool IsOutputAllowed(long now)

@@ -153,7 +153,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     {
         foreach (var replica in _all) replica.Session.Kill();
         // None can go on at a place before this one.
-        _pieces.Clear();
+        DropAllLatched();
         Volatile.Write(ref _offset, _offset + 1);
         Volatile.Write(ref _first, _offset);
     }
@@ -339,7 +339,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private void PushLatched(Replica replica, ReadOnlySpan<byte> piece)
     {
         _sentBytes += piece.Length;
-        replica.Push(piece, server.Store.Charge);
+        replica.Push(piece, server.Store.ChargeUnread);
     }
 
     private int CountLatched(AckWait wait, long offset)
@@ -390,6 +390,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         Debug.Assert(_guard.IsHeldByCurrentThread, "the stream has one order");
         byte[] piece = bytes.ToArray();
         _pieces.Enqueue(piece);
+        server.Store.ChargeFeed(piece.Length);
         Volatile.Write(ref _offset, _offset + piece.Length);
         _sentTickMs = server.TickMs;
         foreach (var replica in _all)
@@ -406,10 +407,23 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         bool areSyncing = _all.Exists(replica => replica is { IsCut: true, IsOnline: false });
         // Ends: with the pieces.
         while (_pieces.Count > 1 && _offset - _first - _pieces.Peek().Length >= (areSyncing ? syncMost : most))
-            Volatile.Write(ref _first, _first + _pieces.Dequeue().Length);
+            DropOneLatched();
         if (!areSyncing) return;
         foreach (var replica in _all)
             if (replica is { IsCut: true, IsOnline: false } && replica.Start < _first) replica.Session.Kill();
+    }
+
+    private void DropOneLatched()
+    {
+        int bytes = _pieces.Dequeue().Length;
+        Volatile.Write(ref _first, _first + bytes);
+        server.Store.ChargeFeed(-bytes);
+    }
+
+    private void DropAllLatched()
+    {
+        // Ends: with the pieces.
+        while (_pieces.Count > 0) DropOneLatched();
     }
 
     /// <summary>Once a second: shows replicas of a server that nothing is written to that it is there.</summary>
@@ -457,7 +471,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
                 server.Feed.Detach(this);
                 server.Feed.SetUrgent(this, false);
                 _timer!.Dispose();
-                _pieces.Clear();
+                DropAllLatched();
                 Volatile.Write(ref _first, _offset);
             }
         }

@@ -2,20 +2,23 @@ using Kv.Server.Sessions;
 
 namespace Kv.Server.Reports;
 
-/// <summary>What all connections hold together, and the most that one of them holds.</summary>
-internal readonly record struct ClientTotals(long Buffers, long InputMax, long OutputMax, long Reserved, long Watching)
+/// <summary>What all connections hold together, those of replicas apart, and the most that one of them
+/// holds.</summary>
+internal readonly record struct ClientTotals(
+    long Buffers, long Replicas, long InputMax, long OutputMax, long Reserved, long Watching)
 {
     public static ClientTotals Of(ConnectionTable connections)
     {
-        long buffers = 0, inputMax = 0, outputMax = 0, reserved = 0, watching = 0;
+        long buffers = 0, replicas = 0, inputMax = 0, outputMax = 0, reserved = 0, watching = 0;
         foreach (var session in connections.Snapshot())
         {
-            buffers += session.BufferBytes + (session.Transaction?.QueuedBytes ?? 0);
+            if (session.Kind == ClientKind.Replica) replicas += session.BufferBytes + (session.Messages?.Bytes ?? 0);
+            else buffers += session.BufferBytes + (session.Transaction?.QueuedBytes ?? 0);
             inputMax = Math.Max(inputMax, session.QueryBytes);
             outputMax = Math.Max(outputMax, session.OutputBytes);
             if (session.IsReserved) reserved++;
             if (session.Transaction is { Watches.Count: > 0 }) watching++;
         }
-        return new(buffers, inputMax, outputMax, reserved, watching);
+        return new(buffers, replicas, inputMax, outputMax, reserved, watching);
     }
 }

@@ -90,10 +90,11 @@ internal static class MemoryMetrics
         new("mem_replication_backlog", MetricKind.Gauge, "The part of the stream that is kept for replicas",
             r => r.Server.Replicas.KeptBytes)
             { Page = "redis_mem_replication_backlog_bytes" },
-        new("mem_total_replication_buffers", MetricKind.Gauge, "The same; what is on its way counts with clients",
-            r => r.Server.Replicas.KeptBytes)
+        new("mem_total_replication_buffers", MetricKind.Gauge, "The same, and what replicas have not read",
+            r => r.Server.Replicas.KeptBytes + r.Clients.Replicas)
             { Page = "redis_mem_total_replication_buffers_bytes" },
-        new("mem_clients_slaves", MetricKind.Gauge, "Counted with other clients", r => 0)
+        new("mem_clients_slaves", MetricKind.Gauge, "Of the stream, what replicas have not read",
+            r => r.Clients.Replicas)
             { Page = "redis_mem_clients_slaves" },
         new("mem_clients_normal", MetricKind.Gauge, "Input and output that clients' connections hold",
             r => r.Clients.Buffers) { Page = "redis_mem_clients_normal" },

@@ -1,4 +1,5 @@
 using System.Globalization;
+using Kv.Server.Metrics;
 using Kv.Storage;
 using Microsoft.Extensions.Logging;
 
@@ -101,7 +102,7 @@ internal sealed class MemoryWatch : IDisposable
     }
 
     private static long Program(MemoryBudget budget, Extents extents) =>
-        Environment.WorkingSet - budget.UsedBytes - budget.IdleBytes - extents.WarmBytes;
+        ResidentMemory.Bytes - budget.UsedBytes - budget.IdleBytes - extents.WarmBytes;
 
     private void Write(MemoryState state, long evicted)
     {

@@ -59,7 +59,7 @@ internal sealed class ServerReading(KvServer server, StoreSession? session = nul
     /// <summary>Resident memory that is in no other figure.</summary>
     public long ProgramBytes => ResidentBytes - UsedBytes - Use.RetiredBytes - WarmBytes - CollectorBytes;
 
-    public long ResidentBytes => _residentBytes ??= Environment.WorkingSet;
+    public long ResidentBytes => _residentBytes ??= ResidentMemory.Bytes;
 
     public long ScriptMachineBytes => _scriptMachineBytes ??= server.Scripts.MachineBytes;
 

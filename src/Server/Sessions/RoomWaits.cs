@@ -36,6 +36,7 @@ internal sealed class RoomWaits
     public void Add(Session session)
     {
         Debug.Assert(session.IsParked, "a session that waits is parked");
+        session.WaitsForMemory = true;
         lock (_guard) _waiting.Add(session);
         // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
         if (_store.AskRoom() != StoreRoom.Soon) session.Unpark();

@@ -277,6 +277,10 @@ internal sealed class Session : ITrackingClient, ITicketHolder
 
     internal bool IsParked => ParkedUntilTickMs != 0;
 
+    /// <summary>Of a session that is parked: until there is room, or the disk and replicas have taken some of what was
+    /// done.</summary>
+    internal bool WaitsForMemory { get; set; }
+
     /// <summary>Whether the rest of a command can go on now. It waits for a client that does not read, unless it holds
     /// something that others may need.</summary>
     internal bool GoesOn =>
@@ -292,9 +296,6 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// <summary>Whether the session's command has not begun and waits for others: for a key, or for the end of a pause.
     /// If the client leaves meanwhile, nothing is done or taken for it.</summary>
     internal bool WaitsForOthers => IsBlocked || (Held != null && IsParked);
-
-    /// <summary>Whether it waits for room at maxmemory: nothing is received meanwhile, which would take room.</summary>
-    internal bool WaitsForRoom => IsParked && RoomDeadlineTickMs != 0;
 
     /// <summary>Whether the session is in the middle of a long command that only reads and has written no part of its
     /// reply: if the client leaves, nobody needs the rest.</summary>
@@ -498,7 +499,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         Debug.Assert(untilTickMs != 0, "0 says that nobody waits");
         Debug.Assert(!IsParked, "one wait ends before the next begins");
         Debug.Assert(Steps is not { Holds: true }, "what holds keys or an epoch waits for nobody");
-        _unparked = false;
+        _unparked = WaitsForMemory = false;
         ParkedUntilTickMs = untilTickMs;
     }
 

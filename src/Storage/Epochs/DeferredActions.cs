@@ -83,6 +83,16 @@ internal sealed class DeferredActions(EpochTable epochs)
         }
     }
 
+    /// <summary>A mark of now, for <see cref="IsPast"/>: what the caller has unlinked was so before it. For who comes
+    /// by anyhow, and must not depend on room for one more item.</summary>
+    public ulong Mark()
+    {
+        lock (_lock) return epochs.Current;     // the lock: full fence, between the unlinking and the epoch
+    }
+
+    /// <summary>Whether nobody can reach any more what was unlinked before a mark was taken.</summary>
+    public bool IsPast(ulong mark) => mark < epochs.SafeBelow();
+
     /// <summary>Frees what is safe.</summary>
     /// <param name="isQuick">Stops at what takes long (a whole database): it and what follows are left to another
     /// call.</param>

@@ -22,7 +22,7 @@ internal sealed unsafe class IndexHalving(HashIndex index)
 
     private ulong _next;            // pairs before it are merged
     private long _halvings;
-    private bool _isUnread;         // nobody can be reading the far half any more
+    private ulong _merged;          // a mark of when all pairs were
 
     /// <summary>Halvings begun since the index was made.</summary>
     public long Halvings => Volatile.Read(ref _halvings);
@@ -37,7 +37,6 @@ internal sealed unsafe class IndexHalving(HashIndex index)
         if (!IsDue(entries) || !index.TryLowerTarget()) return false;
         _next = 0;
         Volatile.Write(ref _halvings, _halvings + 1);
-        Volatile.Write(ref _isUnread, false);
         return true;
     }
 
@@ -62,16 +61,15 @@ internal sealed unsafe class IndexHalving(HashIndex index)
         ulong half = 1UL << index.TargetDepth;
         if (_next == half)
         {
-            if (!Volatile.Read(ref _isUnread)) return false;
-            index.EndHalving();
+            // Nothing is deferred: where the managed heap has no room for that, this would never come to its end.
+            if (index.Deferred.IsPast(_merged)) index.EndHalving();
             return false;
         }
 
         for (ulong end = Math.Min(_next + PairsPerStep, half); _next < end; _next++)
             if (!TryMerge(_next)) return false;     // no memory for a chain: a later round tries again
         if (_next != half) return true;
-        index.Deferred.Defer(static (target, _) => Volatile.Write(ref ((IndexHalving)target!)._isUnread, true), this, 0,
-            bytes: 0);
+        _merged = index.Deferred.Mark();
         return false;
     }
 

@@ -87,7 +87,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
     public long ClientBytes => ExternalBytes - TableBytes - FeedBytes;
 
     /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>: what clients hold, as
-    /// far as they may, and the feed, which has bounds of its own and is gone when the disk has it.</summary>
+    /// far as they may, and the feed, which has bounds of its own and is gone when the disk and replicas have
+    /// it.</summary>
     public long UncountedBytes => Math.Clamp(ClientBytes, 0, ClientAllowanceBytes) + FeedBytes;
 
     /// <summary>What counts against <see cref="MaxBytes"/>.</summary>
@@ -171,6 +172,13 @@ internal sealed unsafe class MemoryBudget : IDisposable
     {
         Add(ref _feed, bytes);
         ChargeManaged(bytes);
+    }
+
+    /// <summary>Charges other memory of that kind: what replicas have not read yet.</summary>
+    public void ChargeUnread(long bytes)
+    {
+        Add(ref _feed, bytes);
+        ChargeExternal(bytes);
     }
 
     public bool IsOverBy(long bytes) => MaxBytes != 0 && Math.Max(CountedBytes, LeastBytes) > MaxBytes + bytes;

@@ -287,6 +287,9 @@ public sealed class Store : IDisposable
     /// replicas.</summary>
     internal void ChargeFeed(long bytes) => Budget.ChargeFeed(bytes);
 
+    /// <summary>Charges what replicas have not read yet.</summary>
+    internal void ChargeUnread(long bytes) => Budget.ChargeUnread(bytes);
+
     /// <summary>Forgets the peak.</summary>
     public void ResetPeak() => Budget.ResetPeak();
 

@@ -37,8 +37,7 @@ public sealed unsafe partial class StoreSession
     private void BeginTurnOnline()
     {
         ReadClock();
-        if (!ReferenceEquals(_rule, _store.Eviction) || _uses.Interval != _store.Uses.Current)
-            Follow(_store.Eviction);
+        if (!_uses.Follows(_store.Eviction)) Follow(_store.Eviction);
         _selected.BeginTurn(_store.Table);
         Freeing.BeginTurn();
         _store.HelpFreeing();
@@ -46,11 +45,7 @@ public sealed unsafe partial class StoreSession
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void Follow(EvictionRule rule)
-    {
-        _rule = rule;
-        _uses.Follow(rule);
-    }
+    private void Follow(EvictionRule rule) => _uses.Follow(rule);
 
     /// <summary>Whether there is room for a write: <see cref="Store.AskRoom"/>. What is dead in the session's own
     /// segments can be given back from here on.</summary>

@@ -27,7 +27,6 @@ public sealed unsafe partial class StoreSession : IDisposable
     private readonly LockingReader _lockingReader;
     private readonly ManyReader _manyReader;
     private readonly KeyArrivals _arrivals;
-    private EvictionRule? _rule;
     private UseMeter _uses;
 
     internal StoreSession(Store store, int slot)

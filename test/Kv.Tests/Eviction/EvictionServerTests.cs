@@ -223,6 +223,21 @@ public sealed class EvictionServerTests
     }
 
     // Up to a second of writes waits for the disk: it evicts no keys, and takes little beside the limit.
+    // LCS takes memory of the store for its table, but gives a small one back in the same turn.
+    [Fact]
+    public void Above_the_limit_a_small_lcs_is_answered_as_all_that_reads()
+    {
+        using var kv = KvProcess.Start();
+        using var client = kv.Connect(timeoutMs: 60_000);
+        client.Ok("MSET one ohmytext two mynewtext");
+        client.Ok($"MSET long1 {new string('1', 1000)} long2 {new string('2', 1000)}");
+        client.Ok("CONFIG SET maxmemory 1");
+        Assert.Equal('-', client.Command("SET three x").Type);
+        Assert.Equal("mytext", client.Command("LCS one two").String);
+        string refused = client.Command("LCS long1 long2").String;
+        Assert.StartsWith("ERR Insufficient memory", refused, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void What_waits_for_the_append_only_file_evicts_no_keys()
     {
@@ -253,6 +268,37 @@ public sealed class EvictionServerTests
         {
             Directory.Delete(folder, recursive: true);
         }
+    }
+
+    // As with Redis: the stream for it is bounded by client-output-buffer-limit, and counts for nothing else.
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void What_a_replica_does_not_read_evicts_no_keys(string transport)
+    {
+        using var kv = KvProcess.Start(
+            "--maxmemory", "32mb", "--maxmemory-policy", "allkeys-lru", "--transport", transport);
+        using RespClient client = kv.Connect(timeoutMs: 120_000), replica = kv.Connect();
+        replica.Send("PSYNC ? -1");
+        Eventually.Holds(() => client.Info("slave0").Contains("state=online", StringComparison.Ordinal),
+            () => "the replica has no snapshot");
+        string value = new('v', 1000);
+        for (int batch = 0; batch < 100; batch++)
+        {
+            var commands = new MemoryStream();
+            for (int i = 0; i < 500; i++)
+                commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 5000} {value}"));
+            client.Send(commands.ToArray());
+            for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+        }
+
+        Eventually.Holds(() => Number(client, "mem_clients_slaves") > 32 * Mb, () => client.Info("mem_clients_slaves"));
+        Assert.InRange(Number(client, "kv_mem_feed"), Number(client, "mem_clients_slaves"), 64 * Mb);
+        Assert.InRange(Number(client, "kv_mem_clients"), 0, 3 * Mb);
+        Assert.Equal(0, Number(client, "evicted_keys"));
+        Assert.Equal(5000, client.Command("DBSIZE").Integer);
+        replica.Dispose();
+        Eventually.Holds(() => Number(client, "kv_mem_feed") < 8 * Mb, () => client.Info("kv_mem_feed"));
     }
 
     private static long Count(RespClient client, string command) =>

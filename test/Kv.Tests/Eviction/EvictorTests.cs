@@ -160,6 +160,21 @@ public sealed class EvictorTests
     }
 
     [Fact]
+    public void What_was_evicted_is_forgotten_when_there_is_no_limit_any_more()
+    {
+        using var test = new TestStore();
+        test.Store.MaxMemoryPolicy = MaxMemoryPolicy.AllKeysLru;
+        for (int i = 0; i < 100_000; i++) test.Set("key" + i, "value");
+        test.Store.MaxMemoryBytes = test.Store.UsedBytes / 2;
+        for (int i = 0; i < 100 && test.Store.Stats.EvictedKeys == 0; i++) test.Settle();
+        Assert.True(test.Store.Stats.EvictedKeys > 0);
+        Assert.True(test.Store.MemoryUse.TableBytes > 0);
+        test.Store.MaxMemoryBytes = 0;
+        test.Settle();
+        Assert.Equal(0, test.Store.MemoryUse.TableBytes);
+    }
+
+    [Fact]
     public void A_lower_limit_is_reached_without_writes()
     {
         using var test = Make(MaxMemoryPolicy.AllKeysLru);

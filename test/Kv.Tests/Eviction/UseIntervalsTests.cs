@@ -135,6 +135,24 @@ public sealed class UseIntervalsTests
         for (int key = 0; key < 64; key++) Assert.InRange(Look(test, "key" + key).Use, 0, 3);
     }
 
+    // Only what was counted is of a time that nobody knows.
+    [Theory]
+    [InlineData(3)]
+    [InlineData(1000)]
+    [InlineData(100_000)]
+    [InlineData(20 * 86_400)]
+    public void After_a_policy_that_counts_an_idle_time_that_is_told_is_kept_as_well(long told)
+    {
+        using var test = Make(Lfu);
+        test.Set("key", "v");
+        test.Store.MaxMemoryPolicy = Lru;
+        Pass(test, 0);
+        Assert.False(test.Store.Uses.Renames);
+        int interval = test.Store.Uses.Ago(told, test.Clock.Ms);
+        long idle = (test.Clock.Ms - test.Store.Uses.LastUse(RecordUse.Of(interval, 0), 0, test.Clock.Ms)) / 1000;
+        Assert.InRange(idle, told / 5, told * 5);
+    }
+
     // A record that moves behind the walk would keep a number that the next interval gets. Here the walk stands still.
     [Fact]
     public void What_is_moved_meanwhile_has_the_number_that_the_walk_would_give_it()

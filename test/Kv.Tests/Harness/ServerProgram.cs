@@ -90,6 +90,10 @@ public abstract class ServerProgram : TestServer
     public long ResidentBytes => 1024 * long.Parse(File.ReadLines($"/proc/{Process.Id}/status")
         .First(line => line.StartsWith("VmRSS:", StringComparison.Ordinal))[6..^2]);
 
+    /// <summary>Names of its threads, as the system has them: 15 characters at most.</summary>
+    public IEnumerable<string> ThreadNames => Directory.GetDirectories($"/proc/{Process.Id}/task")
+        .Select(task => File.ReadAllText(Path.Combine(task, "comm")).TrimEnd());
+
     public int OpenFiles => Directory.GetFileSystemEntries($"/proc/{Process.Id}/fd").Length;
 
     public override void Dispose()

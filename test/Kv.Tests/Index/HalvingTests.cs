@@ -171,6 +171,27 @@ public sealed class HalvingTests
         Assert.Equal(300, ScanTests.ScanAll(test).Count);
     }
 
+    // What is deferred is lost where the managed heap has no room for it, and the index would neither grow nor shrink
+    // again.
+    [Fact]
+    public void The_end_of_a_halving_waits_for_nothing_that_needs_memory()
+    {
+        using var test = Filled();
+        Database database = test.Store.Table[0]!;
+        for (int i = 0; i < Keys; i++) Assert.True(test.Delete("key" + i));
+        test.Session.GoOffline();
+        while (test.Store.Deferred.Count > 0) test.Store.Deferred.Run();
+
+        HashIndex index = database.Index;
+        Assert.True(index.Halving.Consider(database.Keys));
+        while (index.Halving.Step()) { }
+        Assert.Equal(0, test.Store.Deferred.Count);
+        Assert.True(index.Halving.IsOn);        // until an epoch has passed
+        test.Store.Epochs.Advance();
+        Assert.False(index.Halving.Step());
+        Assert.False(index.IsResizing);
+    }
+
     // A session that stands in a turn may be looking at a bucket of the far half: it is neither given back nor filled
     // again while it does.
     [Fact]

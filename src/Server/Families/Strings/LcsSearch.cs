@@ -114,7 +114,8 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
         }
 
         // Zeroed: the first row and column are not written.
-        if (store.Budget.HasRoomFor(bytes)) _table = session.AllocateBlock(bytes, isZeroed: true);
+        // A small one is gone with the turn: reading goes on above maxmemory.
+        if (bytes <= FreeBytes || store.Budget.HasRoomFor(bytes)) _table = session.AllocateBlock(bytes, isZeroed: true);
         if (_table.IsNone)
         {
             context.Fail("ERR Insufficient memory, failed allocating transient memory for LCS"u8);

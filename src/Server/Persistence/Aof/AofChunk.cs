@@ -5,7 +5,8 @@ namespace Kv.Server.Persistence.Aof;
 
 /// <summary>Some whole commands of a file, on their way from whoever reads it to whoever runs them.</summary>
 /// <param name="offset">Where the first byte is in the file.</param>
-internal sealed class AofChunk(byte[] bytes, long offset)
+/// <param name="pool">Where <paramref name="bytes"/> are from.</param>
+internal sealed class AofChunk(byte[] bytes, long offset, ArrayPool<byte> pool)
 {
     public byte[] Bytes => bytes;
 
@@ -19,10 +20,10 @@ internal sealed class AofChunk(byte[] bytes, long offset)
     /// <summary>The parts that are to be run, in their order.</summary>
     public List<AofRun> Runs { get; } = [];
 
-    public static AofChunk Rent(int capacity, long offset) =>
-        new(ArrayPool<byte>.Shared.Rent(capacity + CommandParser.PaddingBytes), offset);
+    public static AofChunk Rent(ArrayPool<byte> pool, int capacity, long offset) =>
+        new(pool.Rent(capacity + CommandParser.PaddingBytes), offset, pool);
 
-    public void Return() => ArrayPool<byte>.Shared.Return(bytes);
+    public void Return() => pool.Return(bytes);
 
     /// <summary>Adds bytes to be run after those before.</summary>
     public void Add(int start, int length, AofKind kind)

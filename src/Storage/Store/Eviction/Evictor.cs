@@ -56,8 +56,10 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     public void Run(StoreSession session)
     {
         _rule = store.Eviction;
-        if (!_rule.GoesByUse) store.Evicted.Clear();
-        if (!_rule.Evicts) store.Shadow.Clear();
+        // Also where there is no limit any more: 4 bytes for each key that there was would stay for ever.
+        bool hasLimit = store.MaxMemoryBytes != 0;
+        if (!_rule.GoesByUse || !hasLimit) store.Evicted.Clear();
+        if (!_rule.Evicts || !hasLimit) store.Shadow.Clear();
         if (!store.Room.MustEvict || store.IsExpiryHeld)
         {
             store.Room.WantsSealed = false;

@@ -34,6 +34,10 @@ internal sealed class UseIntervals
     /// store: an idle time was a sixth of the truth.</remarks>
     private const int Growth = 3, LastGrowth = 6, LastGrowths = 3;
 
+    /// <summary>The same after a change from a policy that counts, whose counts look like the first eight numbers until
+    /// all are renamed: seven are left, whose ends are 1, 11, 121... s ago, the last at 20.5 days.</summary>
+    private const int FirstBesideCounts = (RecordUse.CountMax + 1) / (RecordUse.HeatBits + 1), GrowthBesideCounts = 11;
+
     private const int None = -1;
 
     private const long Never = long.MaxValue;
@@ -178,11 +182,20 @@ internal sealed class UseIntervals
     }
 
     /// <summary>A count becomes a heat, in the interval of all that was before now. Counts are numbers of intervals 0
-    /// to 7, and what is used meanwhile is in the last one.</summary>
+    /// to 7, and what is used meanwhile is in the last one. Those between are for keys that come from elsewhere with an
+    /// idle time: without them each of these would look as if it had been used until now.</summary>
     private void RenameToIntervals(long nowMs)
     {
-        for (int i = 0; i < Count; i++) Free(i);
+        for (int i = 0; i < FirstBesideCounts; i++) Free(i);
         (_begin[0], _end[0]) = (0, nowMs);
+        long ago = LeastMs;
+        for (int i = FirstBesideCounts; i < Count - 1; i++)
+        {
+            Volatile.Write(ref _end[i], nowMs - ago);
+            ago *= GrowthBesideCounts;
+            Volatile.Write(ref _begin[i], nowMs - ago);
+        }
+
         _begin[Count - 1] = nowMs;
         _isUsed = false;
         _current = Count - 1;

@@ -11,10 +11,8 @@ namespace Kv.Storage;
 /// </remarks>
 internal unsafe struct UseMeter(uint seed, UseIntervals intervals)
 {
-    private static readonly EvictionRule Nothing = EvictionRule.Of(MaxMemoryPolicy.NoEviction);
-
-    private EvictionRule _rule = Nothing;
-    private ulong _most, _bits;     // of a word: what it is compared with, and where
+    private EvictionRule? _rule;    // null: none is followed yet
+    private ulong _most, _bits;     // of a word: what it is compared with, and where; 0: there is nothing to note
     private uint _random = seed | 1;
     private long _hits, _misses;
 
@@ -28,6 +26,11 @@ internal unsafe struct UseMeter(uint seed, UseIntervals intervals)
     /// <summary>The interval in which uses are noted.</summary>
     public int Interval { readonly get; private set; }
 
+    /// <summary>Whether what a policy wants is noted, in the interval that it is now.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public readonly bool Follows(EvictionRule rule) =>
+        ReferenceEquals(_rule, rule) && Interval == intervals.Current;
+
     /// <summary>Whether uses leave no trace in the records; reads are counted all the same.</summary>
     public bool LeavesNoTrace
     {
@@ -35,7 +38,7 @@ internal unsafe struct UseMeter(uint seed, UseIntervals intervals)
         set
         {
             field = value;
-            Follow(_rule);
+            if (_rule != null) Follow(_rule);
         }
     }
 
@@ -81,18 +84,19 @@ internal unsafe struct UseMeter(uint seed, UseIntervals intervals)
     private ulong CountedSlow(ulong word)
     {
         int use = RecordWord.Use(word);
-        if (_rule.Worth != EvictionWorth.Frequency) intervals.NoteUse();
-        else if (!IsLucky((uint)RecordUse.Count(use))) return word;
-        return RecordWord.WithUse(word, _rule.UsedAgain(use, Interval));
+        EvictionRule rule = _rule!;     // else there is nothing to note
+        if (rule.Worth != EvictionWorth.Frequency) intervals.NoteUse();
+        else if (!IsLucky((uint)RecordUse.Count(use), rule.LogFactor)) return word;
+        return RecordWord.WithUse(word, rule.UsedAgain(use, Interval));
     }
 
     /// <summary>The first use always counts, the next ones one time in (count - 1) x factor + 1.</summary>
-    private bool IsLucky(uint count)
+    private bool IsLucky(uint count, int factor)
     {
         if (count <= 1) return true;
         _random ^= _random << 13;
         _random ^= _random >> 17;
         _random ^= _random << 5;
-        return ((ulong)_random * ((count - 1) * (uint)_rule.LogFactor + 1)) >> 32 == 0;
+        return ((ulong)_random * ((count - 1) * (uint)factor + 1)) >> 32 == 0;
     }
 }

@@ -90,6 +90,52 @@ public sealed class HeldReplyTests : IDisposable
         for (; answered < sent; answered++) Assert.Equal("OK", writer.Read().String);
     }
 
+    // What the server keeps of it is memory of clients, which evicts keys from a tenth of maxmemory on.
+    [Theory]
+    [InlineData("epoll")]
+    [InlineData("pipelines")]
+    public void While_the_file_is_behind_a_long_pipeline_stays_with_the_system(string transport)
+    {
+        const int writes = 8000, bytes = 1000;
+        using var kv = KvInstance.StartOnDisk(_directory, "--appendonly", "yes", "--feed-buffer-limit", "1mb",
+            "--aof-buffer-limit", "1mb", "--auto-aof-rewrite-percentage", "0", "--transport", transport,
+            "--worker-threads", "1");
+        using RespClient writer = kv.Connect(), watcher = kv.Connect();
+        writer.Ok("CLIENT SETNAME writer");
+        byte[] command = RespText.Encode($"SET k {new string('v', bytes)}");
+        var sender = new Thread(() =>
+        {
+            for (int i = 0; i < writes; i++) writer.Send(command);
+        });
+        using var mayPass = new ManualResetEventSlim();
+        Fault.AtEveryPoint = name =>
+        {
+            if (name == "aof.write") mayPass.Wait();
+        };
+        try
+        {
+            sender.Start();
+            Eventually.Holds(() => kv.Server.Feed.IsFull, () => "the feed does not get behind");
+            // Each is a turn of the one worker, which would receive 64 KB in it.
+            for (int i = 0; i < 2 * writes * bytes / (64 * 1024); i++)
+                Assert.InRange(InputOfWriter(), 0, 256 * 1024);
+        }
+        finally
+        {
+            Fault.AtEveryPoint = null;
+            mayPass.Set();
+        }
+
+        for (int i = 0; i < writes; i++) Assert.Equal("OK", writer.Read().String);
+        sender.Join();
+
+        long InputOfWriter()
+        {
+            string line = watcher.Command("CLIENT LIST").String.Split('\n').Single(one => one.Contains("name=writer"));
+            return long.Parse(line.Split(' ').Single(one => one.StartsWith("qbuf=", StringComparison.Ordinal))[5..]);
+        }
+    }
+
     [Theory]
     [InlineData("epoll")]
     [InlineData("pipelines")]

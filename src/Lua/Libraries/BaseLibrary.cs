@@ -13,6 +13,7 @@ internal static class BaseLibrary
         SearchValues.Create([.. Enumerable.Range(0, 128).Select(letter => (byte)letter)
             .Where(letter => NumberSyntax.DigitOf(letter) < numberBase)]))];
 
+    private static readonly LuaRest Collected = new((ref call) => call.Return(0));
     private static readonly LuaString Version = CommonStrings.Add("Lua 5.1");
 
     public static void AddTo(LuaMachine machine)
@@ -70,8 +71,8 @@ internal static class BaseLibrary
         {
             case "count": return call.Return(call.Machine.MemoryBytes / 1024.0);
             case "collect":
-                call.Machine.Account.Measure();
-                return call.Return(0);
+                call.Machine.Upkeep.WantMeasure();
+                return call.Pause(Collected.Continuation);
             case "step": return call.Return(true);
             case "stop" or "restart" or "setpause" or "setstepmul": return call.Return(0);
             default: throw call.ArgumentError(0, $"invalid option '{word}'");

@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace Kv.Lua.Libraries;
 
 /// <summary>The functions that are globals themselves.</summary>
@@ -8,11 +6,7 @@ internal static class BaseLibrary
     /// <summary>Results that a C function of the reference may push.</summary>
     private const int ResultsMax = 8000;
 
-    // Of each base up to 36.
-    private static readonly SearchValues<byte>[] s_digits = [.. Enumerable.Range(0, 37).Select(numberBase =>
-        SearchValues.Create([.. Enumerable.Range(0, 128).Select(letter => (byte)letter)
-            .Where(letter => NumberSyntax.DigitOf(letter) < numberBase)]))];
-
+    private static readonly LuaRest Collected = new((ref call) => call.Return(0));
     private static readonly LuaString Version = CommonStrings.Add("Lua 5.1");
 
     public static void AddTo(LuaMachine machine)
@@ -70,8 +64,8 @@ internal static class BaseLibrary
         {
             case "count": return call.Return(call.Machine.MemoryBytes / 1024.0);
             case "collect":
-                call.Machine.Account.Measure();
-                return call.Return(0);
+                call.Machine.Upkeep.WantMeasure();
+                return call.Pause(Collected.Continuation);
             case "step": return call.Return(true);
             case "stop" or "restart" or "setpause" or "setstepmul": return call.Return(0);
             default: throw call.ArgumentError(0, $"invalid option '{word}'");
@@ -161,43 +155,18 @@ internal static class BaseLibrary
     private static int ToNumber(ref LuaCall call)
     {
         int numberBase = call.IntegerAt(1, 10);
+        if (call[0].AsString is { Length: > TextInPieces.PieceBytes } text && numberBase is >= 2 and <= 36)
+            return new NumberInPieces(text, numberBase).Begin(ref call);
         Events.SpendOnText(call.Machine, call[0]);
         if (numberBase == 10)
         {
             return call.ValueAt(0).TryToNumber(out double number) ? call.Return(number) : call.Return(LuaValue.Nil);
         }
 
-        var text = call.TextAt(0).Span;
+        var digits = call.TextAt(0).Span;
         if (numberBase is < 2 or > 36) throw call.ArgumentError(1, "base out of range");
-        return TryParse(text, numberBase, out double parsed) ? call.Return(parsed) : call.Return(LuaValue.Nil);
-    }
-
-    // As C's strtoul: a sign, "0x" for base 16, 64 bits.
-    private static bool TryParse(ReadOnlySpan<byte> text, int numberBase, out double number)
-    {
-        number = 0;
-        int end = text.IndexOf((byte)0);        // C's strings end there
-        if (end >= 0) text = text[..end];
-        text = NumberSyntax.Trim(text);
-        bool negative = !text.IsEmpty && text[0] == '-';
-        if (!text.IsEmpty && text[0] is (byte)'-' or (byte)'+') text = text[1..];
-        if (numberBase == 16 && text.Length > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') text = text[2..];
-        // All of them before one is read: of millions that is done at once.
-        if (text.IsEmpty || text.ContainsAnyExcept(s_digits[numberBase])) return false;
-        text = text.TrimStart((byte)'0');
-        bool overflows = text.Length > 64;
-        ulong sum = 0;
-        for (int i = 0; i < text.Length && !overflows; i++)
-        {
-            UInt128 next = ((UInt128)sum * (uint)numberBase) + (uint)NumberSyntax.DigitOf(text[i]);
-            overflows = next > ulong.MaxValue;
-            sum = (ulong)next;
-        }
-
-        if (overflows) sum = ulong.MaxValue;
-        else if (negative) sum = 0 - sum;
-        number = sum;
-        return true;
+        return NumberSyntax.TryParse(digits, numberBase, out double parsed) ? call.Return(parsed)
+            : call.Return(LuaValue.Nil);
     }
 
     private static int ToText(ref LuaCall call)

@@ -40,6 +40,9 @@ internal sealed class Coroutine
     /// <summary>One past the last of a number of values that only the machine knows.</summary>
     public int Top;
 
+    /// <summary>One past the last value that is in use, where that is above all that frames know of.</summary>
+    public int HeldEnd;
+
     public CoroutineStatus Status;
 
     /// <summary>Who goes on when this one yields or ends.</summary>
@@ -109,7 +112,7 @@ internal sealed class Coroutine
     public void Visit(MemoryWalk walk)
     {
         // What is above the last frame is left over: it is cleared, so that it is not kept alive.
-        int end = Top;
+        int end = Math.Max(Top, HeldEnd);
         for (int i = 0; i < Depth; i++)
         {
             ref Frame frame = ref Frames[i];
@@ -123,6 +126,7 @@ internal sealed class Coroutine
         foreach (ref LuaValue value in Stack.AsSpan(0, end)) walk.Visit(value);
         Stack.AsSpan(end).Fill(LuaValue.Nil);
         if (Resumer != null) walk.Visit(new LuaValue(Resumer));
+        HeldEnd = 0;
     }
 
     public override string ToString() =>

@@ -186,8 +186,13 @@ public readonly struct LuaCall
         return Pause(then.Continuation);
     }
 
+    /// <summary>Puts the function aside, in the middle of what takes long: when the script is run on, or at once where
+    /// the budget allows it, it goes on with another part.</summary>
+    /// <param name="then">Is called with the same arguments; it may put itself aside in turn.</param>
+    public int Pause(LuaRest then) => Pause(then.Continuation);
+
     /// <summary>Whether the script has used up its budget.</summary>
-    internal bool IsOverBudget => Machine.Budget < 0;
+    public bool IsOverBudget => Machine.Budget < 0;
 
     /// <summary>Ends the script's turn, whatever is left of its budget.</summary>
     internal void EndTurn() => Machine.Budget = Math.Min(Machine.Budget, -1);

@@ -39,6 +39,7 @@ public sealed class LuaMachine
     {
         Limits = limits ?? new LuaLimits();
         Account = new MemoryAccount(this, Limits.MemoryBytes);
+        Upkeep = new Upkeep(this, _walk);
         _replyTables = new ReplyTables(Account);
         Globals = new LuaTable(Account);
         StringMetatable = new LuaTable(Account);
@@ -87,6 +88,9 @@ public sealed class LuaMachine
     internal KeptFunctions Kept { get; } = new();
 
     internal MemoryAccount Account { get; }
+
+    /// <summary>What is to be done before the script goes on.</summary>
+    internal Upkeep Upkeep { get; }
 
     internal LuaTable StringMetatable { get; }
 
@@ -202,13 +206,16 @@ public sealed class LuaMachine
         Budget = Math.Max(1, budget);
         IsWaiting = false;
         // Ends: each round passes an error to a pcall, of which there are finitely many, or runs on, which the budget
-        // ends.
+        // ends, also where the machine's upkeep comes in between.
         while (true)
         {
             try
             {
                 if (_stopReason is { } reason) throw new LuaException(reason) { WantsPlace = true, IsFinal = true };
-                return Interpreter.Execute(this);
+                if (Upkeep.IsDue && !Upkeep.TryFinish()) return LuaOutcome.Suspended;
+                var outcome = Interpreter.Execute(this);
+                if (outcome != LuaOutcome.Suspended || !Upkeep.IsDue) return outcome;
+                continue;
             }
             catch (LuaException error)
             {
@@ -258,6 +265,7 @@ public sealed class LuaMachine
         (IsInHost, IsWaiting, IsRaising, HasFailed) = (false, false, false, false);
         Running = null;
         CancelLoading();
+        Upkeep.GiveUp();
         JsonSettings.Reset();
         Writer.Clear();
         Pattern.Clear();
@@ -318,6 +326,18 @@ public sealed class LuaMachine
     /// <summary>Bytes of all that the script can reach.</summary>
     internal long MeasureReachable()
     {
+        BeginMeasure();
+        long all = long.MaxValue;
+        _walk.TryFinish(ref all);
+        Upkeep.Measured();
+        return _walk.Bytes;
+    }
+
+    /// <summary>Begins a walk over all that the script can reach.</summary>
+    internal void BeginMeasure()
+    {
+        // Results for a function that was put aside lie above all that its coroutine knows of.
+        Current.HeldEnd = Pending is { } pending ? pending.At + pending.Count : 0;
         _walk.Begin();
         _walk.Visit(Globals);
         _walk.Visit(StringMetatable);
@@ -328,6 +348,5 @@ public sealed class LuaMachine
         foreach (var standing in Standing) standing.Visit(_walk);
         Kept.Visit(_walk);
         Running?.Visit(_walk);
-        return _walk.Finish();
     }
 }

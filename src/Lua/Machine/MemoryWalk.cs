@@ -7,14 +7,23 @@ namespace Kv.Lua;
 /// object and value.</remarks>
 internal sealed class MemoryWalk
 {
+    // A table of more is looked at in pieces, so that there is an end to what one piece adds to the list.
+    private const int PiecePlaces = 1024;
+
     private readonly Stack<object> _pending = new();
+    private readonly Stack<(LuaTable Table, int Place)> _begun = new();
     private static int s_walks;
     private int _number;
     private long _bytes;
 
+    /// <summary>What has been counted.</summary>
+    public long Bytes => _bytes;
+
     /// <summary>Begins to count anew.</summary>
     public void Begin()
     {
+        _pending.Clear();
+        _begun.Clear();
         _number = Interlocked.Increment(ref s_walks) & int.MaxValue;
         _bytes = 0;
     }
@@ -57,28 +66,53 @@ internal sealed class MemoryWalk
     /// <summary>Counts bytes that no object of the script has.</summary>
     public void Add(long bytes) => _bytes += bytes;
 
-    /// <summary>Looks at everything that was met.</summary>
-    /// <returns>Bytes of all that was counted.</returns>
-    public long Finish()
+    /// <summary>Looks at what was met.</summary>
+    /// <param name="most">About how many values at most; it goes down by those that were looked at.</param>
+    /// <returns>True when that was everything.</returns>
+    public bool TryFinish(ref long most)
     {
         // Ends: each object is met once.
-        while (_pending.TryPop(out object? found))
+        while (most > 0)
         {
-            switch (found)
-            {
-                case LuaTable table: table.Visit(this); break;
-                case Coroutine coroutine: coroutine.Visit(this); break;
-                case Closure closure:
-                    foreach (var cell in closure.Upvalues) Visit(cell);
-                    break;
-            }
+            if (_pending.TryPop(out object? found)) most -= Look(found);
+            else if (_begun.TryPop(out var begun)) most -= Look(begun.Table, begun.Place);
+            else return true;
         }
 
-        return _bytes;
+        return false;
     }
 
     /// <summary>Gives back the room that a large walk took.</summary>
-    public void Trim() => _pending.TrimExcess();
+    public void Trim()
+    {
+        _pending.TrimExcess();
+        _begun.TrimExcess();
+    }
+
+    // How many values it has looked at.
+    private int Look(object found)
+    {
+        switch (found)
+        {
+            case LuaTable table:
+                return Look(table, 0);
+            case Coroutine coroutine:
+                coroutine.Visit(this);
+                return 1 + coroutine.Stack.Length;
+            case Closure closure:
+                foreach (var cell in closure.Upvalues) Visit(cell);
+                return 1 + closure.Upvalues.Length;
+            default:
+                return 1;
+        }
+    }
+
+    private int Look(LuaTable table, int place)
+    {
+        int next = table.Visit(this, place, PiecePlaces);
+        if (next < table.Places) _begun.Push((table, next));
+        return 1 + next - place;
+    }
 
     private long BytesOf(Prototype prototype)
     {

@@ -1,16 +1,15 @@
 using System.Numerics;
+using System.Runtime.CompilerServices;
 
 namespace Kv.Lua;
 
 /// <summary>Counts the keys of a table that could be in its array part, to find out how large that should be.</summary>
-/// <param name="counts">As many as there are <see cref="Slices"/>: how many keys there are from 2^(i-1) + 1 to
-/// 2^i.</param>
-internal ref struct IndexCensus(Span<int> counts)
+internal struct IndexCensus
 {
-    /// <summary>Up to <see cref="LuaTable.ArrayMax"/>.</summary>
-    public const int Slices = 27;
+    // Up to LuaTable.ArrayMax.
+    private const int Slices = 27;
 
-    private readonly Span<int> _counts = counts;
+    private Counts _counts;
     private int _integers;
 
     /// <summary>The largest power of two of which more than half would be in use.</summary>
@@ -39,5 +38,12 @@ internal ref struct IndexCensus(Span<int> counts)
     {
         _counts[index == 1 ? 0 : BitOperations.Log2((uint)index - 1) + 1]++;
         _integers++;
+    }
+
+    // How many keys there are from 2^(i-1) + 1 to 2^i.
+    [InlineArray(Slices)]
+    private struct Counts
+    {
+        private int _first;
     }
 }

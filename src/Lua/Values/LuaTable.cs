@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -25,7 +26,7 @@ public sealed class LuaTable
     /// <summary>What an empty one costs.</summary>
     internal const int OverheadBytes = 96;
 
-    private const int NodeBytes = 44, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
+    private const int NodeBytes = 40, BucketBytes = 4, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
     // How many values of its array part a table keeps for its next use.
     private const int KeptValues = 16;
 
@@ -34,7 +35,10 @@ public sealed class LuaTable
 
     private const int ChunkShift = 12, ChunkValues = 1 << ChunkShift, ChunkBytes = (ChunkValues * ValueBytes) + 24;
 
-    private const int NodeShift = 11, ChunkNodes = 1 << NodeShift;
+    private const int NodeShift = 11, ChunkNodes = 1 << NodeShift, NodesBytes = (ChunkNodes * NodeBytes) + 24;
+
+    // From so many nodes on keys are divided anew between two turns of the script, some at a time: it takes some ms.
+    private const int ManyNodes = 4 * ChunkNodes;
 
     // More would not fit into an array of .NET's; the memory limit comes long before.
     internal const int ArrayMax = 1 << 26;
@@ -51,19 +55,31 @@ public sealed class LuaTable
     private Node[]?[] _farNodes = [];
     private int _used;
     private bool _isKept;       // read-only until a script writes to it
+    private bool _isCrowded;    // has more nodes than buckets, until the machine has divided its keys anew
 
     internal LuaTable(MemoryAccount account, int arraySize = 0, int hashSize = 0)
     {
         _account = account;
         account.Charge(OverheadBytes);
         if (arraySize > 0) GrowArray(arraySize);
-        if (hashSize > 0) ResizeNodes((int)BitOperations.RoundUpToPowerOf2((uint)hashSize));
+        if (hashSize > 0) EndDropping(NewRoom((int)BitOperations.RoundUpToPowerOf2((uint)hashSize)));
     }
 
-    private struct Node
+    internal struct Node
     {
         public LuaValue Key, Value;
         public int Next, Hash;
+    }
+
+    /// <summary>What a hash part is to move to.</summary>
+    internal struct HashRoom
+    {
+        public int[] Buckets;
+        public Node[] Nodes;
+        public Node[]?[] Far;
+
+        /// <summary>How many nodes are in their places already.</summary>
+        public int Live;
     }
 
     /// <summary>Its metatable, or null.</summary>
@@ -92,11 +108,23 @@ public sealed class LuaTable
     {
         get
         {
-            long bytes = OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)Room * NodeBytes);
+            long bytes = OverheadBytes + ((long)_array.Length * ValueBytes) + ((long)Room * BucketBytes)
+                + ((long)_nodes.Length * NodeBytes);
             foreach (var chunk in _far) bytes += chunk is null ? 8 : 8 + ChunkBytes;
+            foreach (var chunk in _farNodes) bytes += chunk is null ? 8 : 8 + NodesBytes;
             return bytes;
         }
     }
+
+    /// <summary>Values and nodes that there may be.</summary>
+    internal int Places => _size + _used;
+
+    internal int ArraySize => _size;
+
+    internal int NodeCount => _used;
+
+    /// <summary>Whether it has more nodes than it should: <see cref="TableGrowth"/> mends that.</summary>
+    internal bool IsCrowded => _isCrowded;
 
     /// <summary>A value by its key, without metamethods.</summary>
     public LuaValue this[LuaString key]
@@ -136,7 +164,7 @@ public sealed class LuaTable
         if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
         _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).Clear();
         _used = 0;
-        (Metatable, IsReadOnly, _isKept) = (null, false, false);
+        (Metatable, IsReadOnly, _isKept, _isCrowded) = (null, false, false, false);
     }
 
     /// <summary>The value of a key, or a slot of nil that nobody writes to.</summary>
@@ -215,7 +243,7 @@ public sealed class LuaTable
             }
         }
 
-        if (_used == Room)
+        if (_used >= Room && !MayBeCrowded())
         {
             Rehash(key);
             Set(key, value);
@@ -292,6 +320,7 @@ public sealed class LuaTable
     /// <returns>False at the end.</returns>
     public bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
     {
+        if (place == 0) BeginVisit();
         for (; place < _size; place++)
         {
             var values = ChunkOf(place);
@@ -322,21 +351,35 @@ public sealed class LuaTable
         if (size > _size) GrowArray(size);
     }
 
-    /// <summary>Visits keys and values that are references, for a walk over all memory.</summary>
-    internal void Visit(MemoryWalk walk)
+    /// <summary>Visits keys and values that are references, for a walk over all memory: of some places.</summary>
+    /// <param name="most">How many places at most.</param>
+    /// <returns>The place to go on from; <see cref="Places"/>: that was all.</returns>
+    internal int Visit(MemoryWalk walk, int place, int most)
     {
-        foreach (ref LuaValue value in _array.AsSpan()) walk.Visit(value);
-        foreach (var chunk in _far)
-            foreach (ref LuaValue value in chunk.AsSpan()) walk.Visit(value);
-        for (int i = 0; i < _used; i++)
+        if (place == 0 && Metatable != null) walk.Visit(Metatable);
+        int end = Math.Min(Places, place + most);
+        while (place < Math.Min(end, _size))
         {
-            ref Node node = ref NodeAt(i);
+            // To the chunk's end, or where the values or the places asked for end.
+            int next = Math.Min(Math.Min(end, _size), (place | (ChunkValues - 1)) + 1);
+            if (ChunkOf(place) is { } values)
+            {
+                int first = place & (ChunkValues - 1);
+                foreach (ref LuaValue value in values.AsSpan(first, next - place)) walk.Visit(value);
+            }
+
+            place = next;
+        }
+
+        for (; place < end; place++)
+        {
+            ref Node node = ref NodeAt(place - _size);
             if (node.Value.IsNil) continue;
             walk.Visit(node.Key);
             walk.Visit(node.Value);
         }
 
-        if (Metatable != null) walk.Visit(Metatable);
+        return place;
     }
 
     private bool IsSame(object? found, LuaString key)
@@ -392,9 +435,40 @@ public sealed class LuaTable
         _ => RuntimeHelpers.GetHashCode(key.Reference),
     };
 
+    // Before a traversal begins: until it ends, no key may change its place.
+    private void BeginVisit()
+    {
+        if (_isCrowded) Rehash(LuaValue.Nil);
+    }
+
+    /// <summary>Whether one more node may come than there are buckets: of a large table, whose keys the machine divides
+    /// anew before the script's next turn.</summary>
+    private bool MayBeCrowded()
+    {
+        if (_used < ManyNodes || _used >= 2 * Room) return false;
+        int chunk = (_used >> NodeShift) - 1;
+        if (chunk >= _farNodes.Length)
+        {
+            _account.Charge(_farNodes.Length * 8L);
+            Array.Resize(ref _farNodes, 2 * _farNodes.Length);
+        }
+
+        if (!_isCrowded) _account.NoteCrowded(this);
+        return _isCrowded = true;
+    }
+
     private void AddNode(in LuaValue key, in LuaValue value)
     {
-        if (_used >= _nodes.Length) _farNodes[(_used >> NodeShift) - 1] ??= new Node[ChunkNodes];
+        if (_used >= _nodes.Length)
+        {
+            ref var chunk = ref _farNodes[(_used >> NodeShift) - 1];
+            if (chunk is null)
+            {
+                _account.Charge(NodesBytes);
+                chunk = new Node[ChunkNodes];
+            }
+        }
+
         int hash = HashOf(key);
         NodeAt(_used) = new Node { Key = key, Value = value, Hash = hash };
         Link(_used++);
@@ -420,14 +494,16 @@ public sealed class LuaTable
         place < ChunkValues ? _array : _far[(place >> ChunkShift) - 1];
 
     /// <summary>The slot of an index of the array part, which is made where it is not there.</summary>
-    private ref LuaValue Place(int index)
+    /// <param name="isUnseen">Whether memory for it is not refused.</param>
+    private ref LuaValue Place(int index, bool isUnseen = false)
     {
         int place = index - 1;
         if (place < _array.Length) return ref _array[place];
         ref var chunk = ref _far[(place >> ChunkShift) - 1];
         if (chunk is null)
         {
-            _account.Charge(ChunkBytes);
+            if (isUnseen) _account.ChargeUnseen(ChunkBytes);
+            else _account.Charge(ChunkBytes);
             chunk = NewValues(ChunkValues);
         }
 
@@ -451,7 +527,9 @@ public sealed class LuaTable
     {
         int old = _size;
         GrowArray((int)Math.Min(ArrayMax + 1L, Math.Max(FirstArray, old * 2L)));
-        if (_used != 0) TakeFromNodes(old);
+        if (_used == 0) return;
+        MoveIndices(0, _used, old);
+        _account.Spend(_used);
     }
 
     private void GrowArray(int size)
@@ -477,94 +555,116 @@ public sealed class LuaTable
         _size = size;
     }
 
-    // The array part has grown: what of it was among the nodes goes over.
-    private void TakeFromNodes(int from)
+    /// <summary>The array part has grown: what of it was among some nodes goes over.</summary>
+    /// <param name="old">The array part's size before.</param>
+    /// <returns>How many did.</returns>
+    internal int MoveIndices(int from, int to, int old)
     {
-        for (int i = 0; i < _used; i++)
+        int moved = 0;
+        for (int i = from; i < to; i++)
         {
             ref Node node = ref NodeAt(i);
             if (node.Key.Reference is not null || node.Value.IsNil) continue;
             double key = node.Key.Number;
-            if (key != (int)key || key <= from || key > _size) continue;
-            Place((int)key) = node.Value;
+            if (key != (int)key || key <= old || key > _size) continue;
+            Place((int)key, isUnseen: true) = node.Value;
             node.Value = LuaValue.Nil;
+            moved++;
         }
 
-        _account.Spend(_used);
+        return moved;
     }
 
-    private void ResizeNodes(int size)
+    /// <summary>Makes arrays for so many nodes, a power of two.</summary>
+    /// <remarks>Before anything changes: the process may have no memory for one of them.</remarks>
+    internal HashRoom NewRoom(int size)
     {
         if (size > ArrayMax) throw new LuaException("not enough memory");
-        _account.Charge((long)(size - Room) * NodeBytes);
         int first = Math.Min(size, ChunkNodes), chunks = size <= ChunkNodes ? 0 : (size >> NodeShift) - 1;
-        // Before anything changes: the process may have no memory for one of them.
-        int[] buckets = size == 0 ? NoBuckets : new int[size];
-        Node[] nodes = first == _nodes.Length ? _nodes : new Node[first];
-        var far = chunks == _farNodes.Length ? _farNodes : new Node[]?[chunks];
-        DropDead();
-        if (nodes != _nodes) _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).CopyTo(nodes);
-        if (far != _farNodes) _farNodes.AsSpan(0, Math.Min(chunks, _farNodes.Length)).CopyTo(far);
-        (_buckets, _nodes, _farNodes) = (buckets, nodes, far);
-        if (size == 0) return;
-        buckets.AsSpan().Fill(-1);
-        for (int i = 0; i < _used; i++) Link(i);
+        _account.Charge(((long)(size - Room) * BucketBytes) + ((long)(first - _nodes.Length) * NodeBytes)
+            + ((chunks - _farNodes.Length) * 8L));
+        return new HashRoom
+        {
+            Buckets = size == 0 ? NoBuckets : new int[size],
+            Nodes = first == _nodes.Length ? _nodes : new Node[first],
+            Far = chunks == _farNodes.Length ? _farNodes : new Node[]?[chunks],
+        };
     }
 
-    // Those that live keep their order.
-    private void DropDead()
+    /// <summary>Has some nodes take the places of those in front of them whose values are nil.</summary>
+    internal void DropDead(int from, int to, ref HashRoom room)
+    {
+        // Those that live keep their order.
+        for (int i = from; i < to; i++)
+        {
+            ref Node node = ref NodeAt(i);
+            if (!node.Value.IsNil)
+            {
+                int place = room.Live++;
+                if (place == i) continue;
+                NodeAt(place) = node;
+            }
+
+            node = default;
+        }
+    }
+
+    /// <summary>All nodes are in their places: they go to where there is room. What is left is to
+    /// <see cref="Link(int, int)"/> them.</summary>
+    internal void EndDropping(in HashRoom room)
+    {
+        _used = room.Live;
+        if (room.Nodes != _nodes) _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).CopyTo(room.Nodes);
+        if (room.Far != _farNodes)
+            _farNodes.AsSpan(0, Math.Min(room.Far.Length, _farNodes.Length)).CopyTo(room.Far);
+        (_buckets, _nodes, _farNodes) = (room.Buckets, room.Nodes, room.Far);
+        _isCrowded = false;
+        if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
+    }
+
+    /// <summary>Adds some nodes to their buckets.</summary>
+    internal void Link(int from, int to)
+    {
+        for (int i = from; i < to; i++) Link(i);
+    }
+
+    /// <summary>Counts the keys at some places.</summary>
+    /// <returns>How many of them are in the hash part.</returns>
+    internal int CountKeys(int from, int to, ref IndexCensus census)
     {
         int live = 0;
-        for (int i = 0; i < _used; i++)
+        for (int place = from; place < Math.Min(to, _size); place++)
+        {
+            var values = ChunkOf(place);
+            if (values is null) place |= ChunkValues - 1;
+            else if (!values[place & (ChunkValues - 1)].IsNil) census.Add(place + 1);
+        }
+
+        for (int i = Math.Max(from, _size) - _size; i < to - _size; i++)
         {
             ref Node node = ref NodeAt(i);
             if (node.Value.IsNil) continue;
-            if (live != i) NodeAt(live) = node;
             live++;
+            census.Add(node.Key);
         }
 
-        for (int i = live; i < _used; i++) NodeAt(i) = default;
-        _used = live;
+        return live;
     }
 
-    /// <summary>Divides the keys anew between the two parts, with room for one more.</summary>
-    /// <remarks>The array part becomes the largest power of two of which more than half is in use.</remarks>
+    /// <summary>Whether a key is one of the array part.</summary>
+    internal bool IsOfArray(in LuaValue key) =>
+        key.Reference is null && key.Number >= 1 && key.Number <= _size && key.Number == (int)key.Number;
+
+    /// <summary>Divides the keys anew between the two parts.</summary>
+    /// <param name="extra">A key that is to come; nil: none.</param>
     private void Rehash(in LuaValue extra)
     {
-        var indices = new IndexCensus(stackalloc int[IndexCensus.Slices]);
-        int live = 0;
-        for (int start = 0; start < _size; start += ChunkValues)
-        {
-            var values = ChunkOf(start);
-            int end = values is null ? 0 : Math.Min(_size - start, ChunkValues);
-            for (int i = 0; i < end; i++)
-                if (!values![i].IsNil) indices.Add(start + i + 1);
-        }
-
-        for (int i = 0; i < _used; i++)
-        {
-            ref Node node = ref NodeAt(i);
-            if (node.Value.IsNil) continue;
-            live++;
-            indices.Add(node.Key);
-        }
-
-        indices.Add(extra);
-        _account.Spend(_size + (long)_used);
-        int old = _size, arraySize = indices.ArraySize;
-        if (arraySize > old)
-        {
-            GrowArray(arraySize);
-            TakeFromNodes(old);
-            live = 0;
-            for (int i = 0; i < _used; i++)
-                if (!NodeAt(i).Value.IsNil) live++;
-        }
-
-        bool isInArray = extra.Reference is null && extra.Number >= 1 && extra.Number <= _size
-            && extra.Number == (int)extra.Number;
-        int wanted = live + (isInArray ? 0 : 1);
-        ResizeNodes(wanted == 0 ? 0 : Math.Max(FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
+        _account.Spend(Places);
+        var growth = new TableGrowth(this);
+        if (!extra.IsNil) growth.Expect(extra);
+        long all = long.MaxValue;
+        bool isDone = growth.Step(ref all);
+        Debug.Assert(isDone, "it may look at all places");
     }
 
     private int BorderIn(int least, int most)
@@ -609,8 +709,13 @@ public sealed class LuaTable
     private bool TryPlaceAfter(in LuaValue key, out int place)
     {
         place = 0;
-        if (key.IsNil) return true;
-        if (key.Reference is null && key.Number >= 1 && key.Number <= _size && key.Number == (int)key.Number)
+        if (key.IsNil)
+        {
+            BeginVisit();
+            return true;
+        }
+
+        if (IsOfArray(key))
         {
             place = (int)key.Number;
             return true;

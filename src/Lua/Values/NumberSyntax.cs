@@ -13,13 +13,19 @@ internal static class NumberSyntax
     private const int ManyBytes = 4096;
 
     /// <summary>A whole number of more digits is infinite: the largest has 309.</summary>
-    private const int InfiniteDigits = 400;
+    public const int InfiniteDigits = 400;
 
     /// <summary>Digits after which no more change a number, but for whether they are all zero: none that is half way
     /// between two neighbours has more than 767.</summary>
     private const int DecidingDigits = 1000;
 
-    private static readonly SearchValues<byte> Spaces = SearchValues.Create(" \t\n\v\f\r"u8);
+    /// <summary>White space.</summary>
+    public static readonly SearchValues<byte> Spaces = SearchValues.Create(" \t\n\v\f\r"u8);
+
+    // Of each base up to 36.
+    private static readonly SearchValues<byte>[] s_digits = [.. Enumerable.Range(0, 37).Select(numberBase =>
+        SearchValues.Create([.. Enumerable.Range(0, 128).Select(letter => (byte)letter)
+            .Where(letter => NumberSyntax.DigitOf(letter) < numberBase)]))];
 
     // By precision, in digits: from this value on a number is printed with an exponent.
     private static readonly double[] s_plainMax =
@@ -172,7 +178,39 @@ internal static class NumberSyntax
         return isRead;
     }
 
+    /// <summary>The digits of a base of up to 36.</summary>
+    public static SearchValues<byte> DigitsOf(int numberBase) => s_digits[numberBase];
+
     public static bool IsSpace(byte c) => c is (byte)' ' or (>= 9 and <= 13);
+
+    /// <summary>Reads a whole number of another base, as C's strtoul does it: a sign, "0x" for base 16, 64
+    /// bits.</summary>
+    public static bool TryParse(ReadOnlySpan<byte> text, int numberBase, out double number)
+    {
+        number = 0;
+        int end = text.IndexOf((byte)0);        // C's strings end there
+        if (end >= 0) text = text[..end];
+        text = Trim(text);
+        bool negative = !text.IsEmpty && text[0] == '-';
+        if (!text.IsEmpty && text[0] is (byte)'-' or (byte)'+') text = text[1..];
+        if (numberBase == 16 && text.Length > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') text = text[2..];
+        // All of them before one is read: of millions that is done at once.
+        if (text.IsEmpty || text.ContainsAnyExcept(s_digits[numberBase])) return false;
+        text = text.TrimStart((byte)'0');
+        bool overflows = text.Length > 64;
+        ulong sum = 0;
+        for (int i = 0; i < text.Length && !overflows; i++)
+        {
+            UInt128 next = ((UInt128)sum * (uint)numberBase) + (uint)DigitOf(text[i]);
+            overflows = next > ulong.MaxValue;
+            sum = (ulong)next;
+        }
+
+        if (overflows) sum = ulong.MaxValue;
+        else if (negative) sum = 0 - sum;
+        number = sum;
+        return true;
+    }
 
     public static bool IsDigit(byte c) => (uint)(c - '0') <= 9;
 

@@ -26,6 +26,7 @@ internal sealed class KeyServer : IDisposable
     private readonly CommandEvents _events;
     private readonly bool _ownsEvents;
     private readonly KeyWriter _writer;
+    private Predicate<WatchedKey>? _mayServe;
 
     public KeyServer(KvServer server, StoreSession store)
     {
@@ -59,6 +60,12 @@ internal sealed class KeyServer : IDisposable
             arrivals.Clear();
         }
     }
+
+    /// <summary>Forgets the keys that one of several commands has changed and that have nothing for anybody just now.
+    /// So those who wait are served, at the end of EXEC or the script, in the order in which keys first had something
+    /// for them, as in Redis.</summary>
+    /// <remarks>The keys are still held, or all others stand still.</remarks>
+    public void ForgetUnready() => _store.Arrivals.KeepNew(_mayServe ??= MayServe);
 
     public void Dispose()
     {
@@ -95,6 +102,16 @@ internal sealed class KeyServer : IDisposable
             if (_writer.Author != author) _writer.Begin(author);
             _store.Presence.AnswersInPause = answers;
         }
+    }
+
+    private bool MayServe(WatchedKey key)
+    {
+        // One that is not held is none of the command's: it has expired, or is of another session's steps.
+        if (key.Queue is not WaitQueue queue) return true;
+        if (_store.Transaction != null && !_store.IsHeld(key.Bytes, key.Number)) return true;
+        _store.Select(key.Number);
+        using var held = _store.Hold(new Key(key.Bytes, key.Hash), DataType.Any);
+        return queue.MayBeServed(held.Status == StoreStatus.Ok ? held.Value.Type : DataType.Any);
     }
 
     private void ServeAll(WaitQueue queue, DataType type)

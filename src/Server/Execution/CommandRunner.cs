@@ -187,8 +187,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             if (CountsParts) _latency.Note(command.LatencyEvent, _partTicks);
             if (!isDone) return false;
             NotePart(ref context, queued);
-            Events.EndCommand(context.Sent);
-            if (!_reply.IsDone) Finish(ref context);
+            EndPart(ref context);
             // CLIENT REPLY OFF and SKIP write nothing, but have a place in the array.
             if (_output.Buffer.Length == _reply.ReplyStart) _reply.WriteNull();
         }
@@ -222,8 +221,7 @@ internal sealed unsafe class CommandRunner : IDisposable
             counts.EndSteps(_partTicks, TracksParts, wasCountedNow: false);
             NotePart(ref context, queued);
             BeginPart(ref context, queued);     // the feed reads what was sent; the steps' own arguments are gone
-            Events.EndCommand(context.Sent);
-            if (!_reply.IsDone) Finish(ref context);
+            EndPart(ref context);
         }
         catch (Exception exception)
         {
@@ -259,6 +257,13 @@ internal sealed unsafe class CommandRunner : IDisposable
         if (queued.Command.Container != null) context.Args.Skip(1);
         _store.Select(context.Session.Database);
         return queued.Command;
+    }
+
+    private void EndPart(ref CommandContext context)
+    {
+        Events.EndCommand(context.Sent);
+        if (_store.Arrivals.HasNew) _waits.ForgetUnready();
+        if (!_reply.IsDone) Finish(ref context);
     }
 
     private bool TracksParts => CountsParts && _counters.TracksLatency;

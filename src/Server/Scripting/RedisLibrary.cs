@@ -18,6 +18,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     private static readonly LogLevel[] Levels =
         [LogLevel.Debug, LogLevel.Debug, LogLevel.Information, LogLevel.Warning];
 
+    private readonly ShaInPieces _sha = new();
     private LuaTable _running = null!, _loading = null!;
 
     /// <summary>Gives the script the table that a library finds while it is loaded, or that a script finds.</summary>
@@ -102,6 +103,7 @@ internal sealed class RedisLibrary(KvServer server, ScriptCalls commands, Raised
     {
         if (call.Count != 1) return errors.Raise(ref call, "ERR wrong number of arguments");
         var text = call[0].ToText();
+        if (text?.Length > ShaInPieces.PieceBytes) return _sha.Begin(ref call, text);
         call.Spend((text?.Length ?? 0) >> 4);
         return call.Return(
             call.Text(Encoding.ASCII.GetBytes(ScriptSha.Of(text == null ? default : text.Span).ToString())));

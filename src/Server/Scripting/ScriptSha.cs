@@ -33,7 +33,8 @@ internal readonly record struct ScriptSha(ulong First, ulong Second, uint Third)
     /// <summary>In lower case.</summary>
     public override string ToString() => $"{First:x16}{Second:x16}{Third:x8}";
 
-    private static ScriptSha OfHash(ReadOnlySpan<byte> hash) =>
+    /// <summary>Of the 20 bytes of a hash.</summary>
+    public static ScriptSha OfHash(ReadOnlySpan<byte> hash) =>
         new(BinaryPrimitives.ReadUInt64BigEndian(hash), BinaryPrimitives.ReadUInt64BigEndian(hash[8..]),
             BinaryPrimitives.ReadUInt32BigEndian(hash[16..]));
 }

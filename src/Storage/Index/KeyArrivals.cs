@@ -13,6 +13,7 @@ internal sealed class KeyArrivals
     private const int KeptMax = 1024;
 
     private WatchedKey[] _keys = [];
+    private int _kept;
 
     public int Count { get; private set; }
 
@@ -44,6 +45,20 @@ internal sealed class KeyArrivals
         Weigh();
     }
 
+    /// <summary>Whether keys have come since the last <see cref="KeepNew"/>.</summary>
+    public bool HasNew => _kept < Count;
+
+    /// <summary>Forgets some of the keys that have come since the last time.</summary>
+    /// <param name="keeps">Says of a key whether it stays.</param>
+    public void KeepNew(Predicate<WatchedKey> keeps)
+    {
+        for (int i = _kept; i < Count; i++)
+            if (keeps(_keys[i])) _keys[_kept++] = _keys[i];
+        Array.Clear(_keys, _kept, Count - _kept);
+        Count = _kept;
+        Weigh();
+    }
+
     private void Weigh() => Pending = Count | (HasNotes ? 1 << 30 : 0);
 
     /// <summary>Takes the keys from <paramref name="index"/> on, for somebody else to see to.</summary>
@@ -53,6 +68,7 @@ internal sealed class KeyArrivals
         WatchedKey[] taken = _keys.AsSpan(index, Count - index).ToArray();
         Array.Clear(_keys, index, Count - index);
         Count = index;
+        _kept = Math.Min(_kept, index);
         Weigh();
         return taken;
     }
@@ -69,7 +85,7 @@ internal sealed class KeyArrivals
     {
         if (_keys.Length > KeptMax) _keys = [];
         else Array.Clear(_keys, 0, Count);
-        Count = 0;
+        Count = _kept = 0;
         Weigh();
     }
 }

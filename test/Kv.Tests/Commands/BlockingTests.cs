@@ -210,6 +210,33 @@ public sealed class BlockingTests
         Assert.False(server.Server.Store.Watches.IsAny);
     }
 
+    // What redis-server 7.0.15 does: what was no list then does not count, what is gone again does.
+    [Theory]
+    [InlineData("MULTI\nSET k 1\nRPUSH j a\nDEL k\nRPUSH k b\nEXEC", "j")]
+    [InlineData("MULTI\nRPUSH k a\nDEL k\nRPUSH j a\nRPUSH k b\nEXEC", "k")]
+    [InlineData("MULTI\nSADD k 2\nRPUSH j a\nSORT k STORE k\nEXEC", "j")]
+    [InlineData("MULTI\nHSET k f 1\nRPUSH j a\nRANDOMKEY\nDEL k\nRPUSH k b\nEXEC", "j")]
+    public void After_EXEC_the_key_is_served_that_first_had_something(string commands, string served) =>
+        CheckServed(commands.Split('\n'), served);
+
+    [Theory]
+    [InlineData("redis.call('SET', 'k', 1) redis.call('RPUSH', 'j', 'a') redis.call('DEL', 'k') "
+        + "redis.call('RPUSH', 'k', 'b')", "j")]
+    [InlineData("redis.call('RPUSH', 'k', 1) redis.call('DEL', 'k') redis.call('RPUSH', 'j', 'a') "
+        + "redis.call('RPUSH', 'k', 'b')", "k")]
+    public void After_a_script_the_key_is_served_that_first_had_something(string script, string served) =>
+        CheckServed([$"EVAL \"{script}\" 0"], served);
+
+    private static void CheckServed(string[] commands, string served)
+    {
+        using var server = KvInstance.Start();
+        using var clients = new Clients(server, 2);
+        server.Block(clients[0], "BLPOP k j 0");
+        foreach (string command in commands) clients[1].Say(command);
+        Assert.StartsWith($"[\"{served}\"", clients[0].Read().ToString(), StringComparison.Ordinal);
+        server.Server.Store.CheckIntegrity();
+    }
+
     [Fact]
     public void Each_waits_in_its_own_database()
     {

@@ -67,6 +67,16 @@ public sealed class LuaPauseTests
         + "'9007199254740993.' .. z, '9007199254740993.' .. z .. '1', '9007199254740993.' .. z .. '1' .. z, n .. '.5', "
         + "'.' .. n, z .. '.' .. z, '1.' .. z .. 'e', '1.' .. n .. 'e+3', '0x' .. n} do p(s) end", 1)]
     [InlineData("local s, n = (' '):rep(1e6), 0 for i = 1, 100 do n = n + (tonumber(s) or 1) end print(n)", 100)]
+    [InlineData("local s, z, p = ('1'):rep(3e5), ('0'):rep(3e5), (' '):rep(3e5) for _, n in ipairs{s, z, '-' .. s, "
+        + "p .. s .. p, p .. '-' .. z .. '12' .. p, p, p .. 'x', s .. 'x', z .. '1.5', z .. '1e2', s .. '\\0x', "
+        + "'0x' .. z .. 'ff', '-0x' .. s, '0x' .. s .. 'g', '0x' .. z .. '.8p1', '\\0' .. s, '+' .. p .. '1', "
+        + "p .. '-', z .. s:sub(1, 300), s .. '\\n', z .. '7\\0'} do "
+        + "print(tonumber(n), tonumber(n, 16), tonumber(n, 7), tonumber(n, 2)) end", 60)]
+    [InlineData("local t = {} for i = 1, 200000 do t[i + 0.5] = i end local n = 0 for k, v in next, t do n = n + k - v "
+        + "end print(n, t[1.5], t[200000.5], t[200001.5])", 350)]
+    [InlineData("local t = {} for i = 60000, 1, -1 do t[i] = i t[-i] = i end for i = 60001, 90000 do t[i] = i end "
+        + "print(#t) local n, c = 0, 0 for k, v in pairs(t) do n, c = n + k, c + 1 end print(n, c)", 200)]
+    [InlineData("local t = {} for i = 1, 100000 do t[i] = {i} end print(collectgarbage(), #t, t[100000][1])", 180)]
     [InlineData("print(#loadstring('return {' .. ('{},'):rep(100000) .. '}')())", 50)]
     [InlineData("print(#loadstring('return {' .. ('function() end,'):rep(100000) .. '}')())", 50)]
     [InlineData("local z = ('0'):rep(5000) for base = 2, 36 do for n = 11, 65 do local s = ('1'):rep(n) "

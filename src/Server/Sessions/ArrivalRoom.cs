@@ -42,6 +42,11 @@ internal static unsafe class ArrivalRoom
 
         session.RoomDeadlineTickMs = 0;
         if (isLate) server.RoomWaits.Remove(session);
-        if (room != StoreRoom.Free) blocks.Discard();
+        if (room == StoreRoom.Free) return;
+        // One after another: where one of several that come together leaves, there may be room for the others.
+        lock (server.RoomWaits.Leaving)
+        {
+            if (server.Store.IsOverBudget) blocks.Discard();
+        }
     }
 }

@@ -23,6 +23,9 @@ internal sealed class RoomWaits
     /// clients, too. Tests of other refusals set it, before there are clients.</summary>
     public long WaitMsMax { get; set; } = 3000;
 
+    /// <summary>Who gives up what has arrived for want of room does so alone.</summary>
+    public Lock Leaving { get; } = new();
+
     /// <summary>Whether a session has waited for as long as it may, for one command. Its time begins when it is first
     /// asked for, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
     public bool IsLate(Session session)

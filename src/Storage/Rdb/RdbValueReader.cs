@@ -57,8 +57,8 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
         Done,
     }
 
-    /// <summary>Whether `maxmemory` does not bound what is read: data of one's own is loaded whole, and evicted then. Set
-    /// before the first step.</summary>
+    /// <summary>Whether `maxmemory` does not bound what is read: data of one's own is loaded whole, and evicted then.
+    /// Set before the first step.</summary>
     public bool IsUnbounded { get; init; }
 
     private readonly bool IsTooMuch => !IsUnbounded && _budget.IsFarOver;

@@ -384,9 +384,9 @@ public sealed class Store : IDisposable
     /// <summary>Gives up a reference to a block; what has to go to the system does so by the store's thread.</summary>
     internal unsafe void Release(Block block)
     {
-        if (!block.Release()) return;
-        // Also that of a command that was refused, which counts as nothing that died.
+        // What a command that was refused lets go of counts as nothing that died, and what one has made of it may go.
         if (Room.WasFull && Evicts) Room.Doubt();
+        if (!block.Release()) return;
         long bytes = block.ExtentBytes;
         // When more of such waits than the thread gets done, the caller does it.
         if (bytes < FreeElsewhereFromBytes || _thread == null || Extents.Shared.Room >= bytes

@@ -5,6 +5,8 @@ using Kv.Tests.Network;
 namespace Kv.Tests.Eviction;
 
 /// <summary>Large values that arrive, or are evicted, where memory is short.</summary>
+/// <remarks>Alone: points are the process', and other servers in it write snapshots, too.</remarks>
+[Collection(Alone.Name)]
 public sealed class LargeArrivalTests : IDisposable
 {
     private const int Mb = 1 << 20;
@@ -83,7 +85,7 @@ public sealed class LargeArrivalTests : IDisposable
 
     // What is evicted stays in memory until it is in the file: others wait for that.
     [Fact]
-    public void A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()
+    public async Task A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()
     {
         using var kv = Start("--dir", _directory, "--worker-threads", "2");
         using var client = kv.Connect();
@@ -108,7 +110,7 @@ public sealed class LargeArrivalTests : IDisposable
             kv.Server.Store.WaitForRoom(TimeSpan.FromMilliseconds(300));
             mayWrite.Set();
             for (int i = 0; i < 40; i++) Assert.Equal("+OK", client.Read().ToString());
-            sending.Wait();
+            await sending;
             Assert.InRange(client.Ok("DBSIZE").Integer, 15, 32);
         }
         finally

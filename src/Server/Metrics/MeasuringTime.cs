@@ -19,6 +19,7 @@ internal sealed class MeasuringTime : TimeProvider, IDisposable
     private readonly ManualResetEvent _end = new(false);
     private readonly Lock _lock = new();
     private readonly Thread _thread;
+    private int _isDisposed;
     private volatile Repeated[] _all = [];      // never changed: replaced under the lock
 
     public MeasuringTime()
@@ -36,8 +37,10 @@ internal sealed class MeasuringTime : TimeProvider, IDisposable
         return timer;
     }
 
+    /// <summary>Ends the thread; the second time nothing.</summary>
     public void Dispose()
     {
+        if (Interlocked.Exchange(ref _isDisposed, 1) != 0) return;
         _end.Set();
         _thread.Join();
         _end.Dispose();

@@ -350,13 +350,9 @@ internal sealed class PipelineConnection : ISessionOwner
                 if (_input.HasEnded && Session.WaitsForOthers) return;
                 // Nor is one that has left in the middle of a long command that only reads, and has sent nothing else.
                 if (Session.EndsWithClient && Pending.Length == 0 && _input.IsAtEnd()) return;
-                if (Session.IsParked)
-                {
-                    if (!await WaitAsync().ConfigureAwait(false)) return;
-                    continue;
-                }
-
-                await GoOnAsync().ConfigureAwait(false);
+                if (Session.IsParked && !await WaitAsync().ConfigureAwait(false)) return;
+                // Nothing was held, if it has waited for room to receive more.
+                if (GoesOnAlone) await GoOnAsync().ConfigureAwait(false);
                 continue;
             }
 

@@ -17,7 +17,6 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     private readonly long _nowSeconds;
     private readonly SnapshotBacklog _backlog;
     private long _heldPeak;
-    private int _walkSlot = -1;
 
     /// <summary>Begins one: this is its instant. All others are stopped.</summary>
     /// <param name="file">Its head has been written. The caller's, who ends it.</param>
@@ -29,13 +28,12 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
         _nowSeconds = nowMs / 1000;
         _backlog = new SnapshotBacklog(store.Budget);
         _chunks = new SnapshotChunk?[store.Options.SessionsMax];
-        _large = NewChunk(pins: false);
+        _large = NewChunk();
         _snapshot = new StoreSnapshot(store, this);
         foreach (var part in _snapshot.Parts) KeysAtInstant += part.Keys.All;
     }
 
-    private SnapshotChunk NewChunk(bool pins) =>
-        new(_store, _backlog, _compresses, _file.OmitsFieldExpiries) { PinsBlocks = pins };
+    private SnapshotChunk NewChunk() => new(_store, _backlog, _compresses, _file.OmitsFieldExpiries);
 
     /// <summary>Keys that there were.</summary>
     public long KeysAtInstant { get; }
@@ -70,7 +68,6 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     /// <exception cref="OperationCanceledException">Somebody cancelled it.</exception>
     public void Run(StoreSession session)
     {
-        _walkSlot = session.Slot;
         foreach (var part in _snapshot.Parts)
         {
             _file.BeginDatabase(part.Number, part.Keys.All, part.Keys.Expiring);
@@ -87,8 +84,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     {
         // The slot's session is the only one to make it; the walk sees it later.
         var chunk = Volatile.Read(ref _chunks[slot]);
-        // What the walk comes by stays in the store.
-        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = NewChunk(pins: slot != _walkSlot));
+        if (chunk == null) Volatile.Write(ref _chunks[slot], chunk = NewChunk());
         chunk.Add(database, key, value, UseOf(value));
     }
 

@@ -13,7 +13,8 @@ internal sealed class SnapshotBacklog(MemoryBudget budget)
     /// <summary>Bytes that were copied.</summary>
     public long CopiedBytes => Volatile.Read(ref _copied);
 
-    /// <summary>Bytes of blocks that have left the store, or are about to: given back with the file's copy.</summary>
+    /// <summary>Bytes of blocks that are shared with the store until they are in the file: given back then, if they
+    /// have left the store meanwhile.</summary>
     public long PinnedBytes => Volatile.Read(ref _pinned);
 
     /// <summary>Whether so much was copied that writers are to wait: an eighth of `maxmemory`, within bounds. What is

@@ -25,9 +25,6 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
         _writer = new RdbKeyWriter(store, this, compresses, omitsFieldExpiries);
     }
 
-    /// <summary>Whether its blocks leave the store: its session keeps keys because it changes them.</summary>
-    public bool PinsBlocks { get; init; }
-
     /// <summary>Keys that it has had, strings in blocks apart.</summary>
     public long Keys => _writer.Keys;
 
@@ -41,7 +38,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
                 var kept = new KeptBlock(database, key.ToArray(), value.Block, value.ExpiryMs, use);
                 _blocks.Add(kept);
                 kept.Block.AddReference();      // from here on whoever writes to it makes a copy
-                if (PinsBlocks) _backlog.AddPinned(kept.Bytes);
+                _backlog.AddPinned(kept.Bytes);
                 return;
             }
 
@@ -149,7 +146,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
     {
         long bytes = kept.Bytes;        // while it is there
         _store.Release(kept.Block);
-        if (PinsBlocks) _backlog.AddPinned(-bytes);
+        _backlog.AddPinned(-bytes);
     }
 
     private void Grow(long bytes)

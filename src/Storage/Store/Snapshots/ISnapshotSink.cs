@@ -10,8 +10,8 @@ internal interface ISnapshotSink
     /// <summary>Whether so much waits in memory that writers should wait. From any thread.</summary>
     bool IsBehind { get; }
 
-    /// <summary>Bytes of blocks that writers, and the evictor, have let go of since, and that are given back when they
-    /// are on the disk. From any thread.</summary>
+    /// <summary>Bytes of blocks that it shares with the store until they are in the file: what writers and the evictor
+    /// have let go of since, and what the walk has just come by. From any thread.</summary>
     long PinnedBytes { get; }
 
     /// <summary>Takes in a key. Each key comes once.</summary>

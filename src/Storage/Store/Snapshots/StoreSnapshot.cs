@@ -28,6 +28,9 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     /// go of.</summary>
     private static readonly long TicksPerTurn = Stopwatch.Frequency / 4000;
 
+    /// <summary>With more the walk's turn ends, so that it goes to the file.</summary>
+    private const long PinnedBytesMax = 1 << 20;
+
     private readonly Store _store;
     private readonly ISnapshotSink _sink;
     private readonly SnapshotPart[] _parts;
@@ -59,7 +62,8 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     /// thread.</summary>
     public bool IsBehind => _sink.IsBehind && Failure == null;
 
-    /// <summary>Bytes that it alone still needs, and soon no more: as good as free. From any thread.</summary>
+    /// <summary>Bytes that it alone still needs, and soon no more, as good as free; and a little that the walk has just
+    /// come by. From any thread.</summary>
     public long PinnedBytes => Failure == null ? _sink.PinnedBytes : 0;
 
     /// <summary>Ends it before its end. From any thread: the first reason stays.</summary>
@@ -81,14 +85,16 @@ internal sealed unsafe class StoreSnapshot : IDisposable
             // is replaced in it.
             session.BeginTurn();
             long end = Stopwatch.GetTimestamp() + TicksPerTurn;
-            // Ends: with the cursor, or the turn.
+            // Ends: with the cursor, or the turn. What it has come by may be evicted before it is in the file: of large
+            // values there is only a little of that.
             do
             {
                 // Also what has expired: readers of the file see to that.
                 cursor = IndexCursor.Scan(index, nowMs: 0, cursor, ref visit);
                 if (cursor != 0 && !_large.IsAny) part.Pass(cursor);
             }
-            while (cursor != 0 && Failure == null && !_large.IsAny && Stopwatch.GetTimestamp() < end);
+            while (cursor != 0 && Failure == null && !_large.IsAny && _sink.PinnedBytes < PinnedBytesMax
+                && Stopwatch.GetTimestamp() < end);
             session.GoOffline();
             if (Failure != null) return false;
             between();

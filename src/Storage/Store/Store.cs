@@ -194,8 +194,9 @@ public sealed class Store : IDisposable
     internal long PinnedBytes => Snapshot?.PinnedBytes ?? 0;
 
     /// <summary>Whether a snapshot that goes on, or fails, is what writers wait for.</summary>
+    // Where nothing is evicted, what is pinned may all be alive: it will be no room.
     internal bool AwaitsSnapshot => IsSnapshotBehind
-        || (PinnedBytes is > 0 and var pinned && Budget.IsOver && !Budget.IsOverBy(pinned));
+        || (Evicts && PinnedBytes is > 0 and var pinned && Budget.IsOver && !Budget.IsOverBy(pinned));
 
     /// <summary>True when more is used than even what cannot wait may use: a transaction or a script that has begun,
     /// while keys are evicted for it.</summary>

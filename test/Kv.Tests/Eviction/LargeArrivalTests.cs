@@ -120,6 +120,38 @@ public sealed class LargeArrivalTests : IDisposable
         }
     }
 
+    // All that the file still has to get is alive: to wait for it would be in vain.
+    [Fact]
+    public void Where_nothing_is_evicted_nobody_waits_for_a_snapshot()
+    {
+        using var kv = KvInstance.Start("--dir", _directory, "--maxmemory", "32mb");
+        using var client = kv.Connect();
+        byte[] value = new byte[Mb];
+        for (int i = 0; i < 40; i++) client.Send(Set("key" + i, value));
+        int taken = Enumerable.Range(0, 40).Count(_ => !client.Read().IsError);
+        Assert.InRange(taken, 20, 32);
+        using var mayWrite = new ManualResetEventSlim();
+        Fault.AtEveryPoint = name =>
+        {
+            if (name == "rdb.write") mayWrite.Wait();
+        };
+        try
+        {
+            client.Ok("BGSAVE");
+            Eventually.Holds(() => kv.Server.Store.PinnedBytes > 0, () => "the snapshot does not begin");
+            // Another limit: that all is full has to be found anew.
+            client.Ok("CONFIG SET maxmemory 34mb");
+            for (int i = 0; i < 5; i++) client.Send(Set("new" + i, value));
+            var replies = Enumerable.Range(0, 5).Select(_ => client.Read()).ToArray();
+            Assert.StartsWith("OOM", replies[^1].String, StringComparison.Ordinal);
+        }
+        finally
+        {
+            mayWrite.Set();
+            Fault.AtEveryPoint = null;
+        }
+    }
+
     [Fact]
     public void A_snapshot_with_more_than_there_may_be_is_loaded_and_evicted()
     {

@@ -20,13 +20,20 @@ namespace Kv.Lua;
 // Invariant: keys 1 to _size are in the array part, all others in the hash part; what is not there is nil.
 
 /// <summary>A table of Lua: values by key, with the keys 1 to n in an array of their own.</summary>
-/// <remarks>Threads: one machine's.</remarks>
-public sealed class LuaTable
+/// <remarks>
+/// How it makes room is in LuaTable.Room.cs, in which order it is visited in LuaTable.Traversal.cs. Threads: one
+/// machine's.
+/// </remarks>
+public sealed partial class LuaTable
 {
     /// <summary>What an empty one costs.</summary>
     internal const int OverheadBytes = 96;
 
-    private const int NodeBytes = 40, BucketBytes = 4, ValueBytes = 16, FirstNodes = 4, FirstArray = 4;
+    /// <summary>The least nodes of a hash part that has any.</summary>
+    internal const int FirstNodes = 4;
+
+    private const int NodeBytes = 40, BucketBytes = 4, ValueBytes = 16, FirstArray = 4;
+
     // How many values of its array part a table keeps for its next use.
     private const int KeptValues = 16;
 
@@ -71,17 +78,6 @@ public sealed class LuaTable
         public int Next, Hash;
     }
 
-    /// <summary>What a hash part is to move to.</summary>
-    internal struct HashRoom
-    {
-        public int[] Buckets;
-        public Node[] Nodes;
-        public Node[]?[] Far;
-
-        /// <summary>How many nodes are in their places already.</summary>
-        public int Live;
-    }
-
     /// <summary>Its metatable, or null.</summary>
     public LuaTable? Metatable { get; set; }
 
@@ -115,16 +111,6 @@ public sealed class LuaTable
             return bytes;
         }
     }
-
-    /// <summary>Values and nodes that there may be.</summary>
-    internal int Places => _size + _used;
-
-    internal int ArraySize => _size;
-
-    internal int NodeCount => _used;
-
-    /// <summary>Whether it has more nodes than it should: <see cref="TableGrowth"/> mends that.</summary>
-    internal bool IsCrowded => _isCrowded;
 
     /// <summary>A value by its key, without metamethods.</summary>
     public LuaValue this[LuaString key]
@@ -274,36 +260,6 @@ public sealed class LuaTable
         }
     }
 
-    /// <summary>The key and value after a key, in the order of a traversal.</summary>
-    /// <param name="key">Nil to begin. The key that comes next; nil at the end.</param>
-    /// <returns>False when the key is not there.</returns>
-    internal bool TryNext(ref LuaValue key, out LuaValue value)
-    {
-        if (!TryPlaceAfter(key, out int from))
-        {
-            value = LuaValue.Nil;
-            return false;
-        }
-
-        if (from < _array.Length && !_array[from].IsNil)
-        {
-            value = _array[from];
-            key = from + 1;
-            return true;
-        }
-
-        int place = from;
-        if (TryVisit(ref place, out key, out value) && key.Reference is not null)
-        {
-            // Of a reference the number is void: it says where the key was found, for the next call.
-            key.Number = place - 1 - _size;
-        }
-
-        // What was passed because it is nil takes time, too.
-        if (place - from > FreePlaces) _account.Spend(place - from);
-        return true;
-    }
-
     /// <summary>The values of a range of indices; empty when they do not lie side by side in the array
     /// part.</summary>
     internal Span<LuaValue> ArrayRange(int low, int high)
@@ -313,73 +269,6 @@ public sealed class LuaTable
         int chunk = (low - 1) >> ChunkShift;
         if (chunk == 0 || chunk != (high - 1) >> ChunkShift || _far[chunk - 1] is not { } values) return [];
         return values.AsSpan((low - 1) & (ChunkValues - 1), high - low + 1);
-    }
-
-    /// <summary>The next key and value from a place on, in the order of a traversal.</summary>
-    /// <param name="place">0 to begin; where to go on.</param>
-    /// <returns>False at the end.</returns>
-    public bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
-    {
-        if (place == 0) BeginVisit();
-        for (; place < _size; place++)
-        {
-            var values = ChunkOf(place);
-            if (values is null) place |= ChunkValues - 1;       // to its end
-            if (values is null || values[place & (ChunkValues - 1)].IsNil) continue;
-            value = values[place & (ChunkValues - 1)];
-            key = ++place;
-            return true;
-        }
-
-        place = Math.Max(place, _size);     // a chunk that is not there may be cut short
-        for (; place - _size < _used; place++)
-        {
-            ref Node node = ref NodeAt(place - _size);
-            if (node.Value.IsNil) continue;
-            (key, value) = (node.Key, node.Value);
-            place++;
-            return true;
-        }
-
-        key = value = LuaValue.Nil;
-        return false;
-    }
-
-    /// <summary>Makes room for values up to an index.</summary>
-    internal void ReserveArray(int size)
-    {
-        if (size > _size) GrowArray(size);
-    }
-
-    /// <summary>Visits keys and values that are references, for a walk over all memory: of some places.</summary>
-    /// <param name="most">How many places at most.</param>
-    /// <returns>The place to go on from; <see cref="Places"/>: that was all.</returns>
-    internal int Visit(MemoryWalk walk, int place, int most)
-    {
-        if (place == 0 && Metatable != null) walk.Visit(Metatable);
-        int end = Math.Min(Places, place + most);
-        while (place < Math.Min(end, _size))
-        {
-            // To the chunk's end, or where the values or the places asked for end.
-            int next = Math.Min(Math.Min(end, _size), (place | (ChunkValues - 1)) + 1);
-            if (ChunkOf(place) is { } values)
-            {
-                int first = place & (ChunkValues - 1);
-                foreach (ref LuaValue value in values.AsSpan(first, next - place)) walk.Visit(value);
-            }
-
-            place = next;
-        }
-
-        for (; place < end; place++)
-        {
-            ref Node node = ref NodeAt(place - _size);
-            if (node.Value.IsNil) continue;
-            walk.Visit(node.Key);
-            walk.Visit(node.Value);
-        }
-
-        return place;
     }
 
     private bool IsSame(object? found, LuaString key)
@@ -417,9 +306,6 @@ public sealed class LuaTable
         return i;
     }
 
-    /// <summary>Nodes that there are, with those of far chunks that are not there yet.</summary>
-    private int Room => _nodes.Length == 0 ? 0 : _buckets.Length;
-
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ref Node NodeAt(int index)
     {
@@ -435,52 +321,6 @@ public sealed class LuaTable
         _ => RuntimeHelpers.GetHashCode(key.Reference),
     };
 
-    // Before a traversal begins: until it ends, no key may change its place.
-    private void BeginVisit()
-    {
-        if (_isCrowded) Rehash(LuaValue.Nil);
-    }
-
-    /// <summary>Whether one more node may come than there are buckets: of a large table, whose keys the machine divides
-    /// anew before the script's next turn.</summary>
-    private bool MayBeCrowded()
-    {
-        if (_used < ManyNodes || _used >= 2 * Room) return false;
-        int chunk = (_used >> NodeShift) - 1;
-        if (chunk >= _farNodes.Length)
-        {
-            _account.Charge(_farNodes.Length * 8L);
-            Array.Resize(ref _farNodes, 2 * _farNodes.Length);
-        }
-
-        if (!_isCrowded) _account.NoteCrowded(this);
-        return _isCrowded = true;
-    }
-
-    private void AddNode(in LuaValue key, in LuaValue value)
-    {
-        if (_used >= _nodes.Length)
-        {
-            ref var chunk = ref _farNodes[(_used >> NodeShift) - 1];
-            if (chunk is null)
-            {
-                _account.Charge(NodesBytes);
-                chunk = new Node[ChunkNodes];
-            }
-        }
-
-        int hash = HashOf(key);
-        NodeAt(_used) = new Node { Key = key, Value = value, Hash = hash };
-        Link(_used++);
-    }
-
-    private void Link(int index)
-    {
-        ref Node node = ref NodeAt(index);
-        ref int first = ref _buckets[node.Hash & (_buckets.Length - 1)];
-        (node.Next, first) = (first, index);
-    }
-
     // Beyond the first values, and what is in the hash part.
     private ref LuaValue FindFar(int index)
     {
@@ -493,179 +333,9 @@ public sealed class LuaTable
     private LuaValue[]? ChunkOf(int place) =>
         place < ChunkValues ? _array : _far[(place >> ChunkShift) - 1];
 
-    /// <summary>The slot of an index of the array part, which is made where it is not there.</summary>
-    /// <param name="isUnseen">Whether memory for it is not refused.</param>
-    private ref LuaValue Place(int index, bool isUnseen = false)
-    {
-        int place = index - 1;
-        if (place < _array.Length) return ref _array[place];
-        ref var chunk = ref _far[(place >> ChunkShift) - 1];
-        if (chunk is null)
-        {
-            if (isUnseen) _account.ChargeUnseen(ChunkBytes);
-            else _account.Charge(ChunkBytes);
-            chunk = NewValues(ChunkValues);
-        }
-
-        return ref chunk[place & (ChunkValues - 1)];
-    }
-
-    private static LuaValue[] NewValues(int count)
-    {
-        var values = new LuaValue[count];
-        FillNil(values);
-        return values;
-    }
-
-    // Not Span.Fill, which does not know that nil is an object that never moves and pays a write barrier for each.
-    private static void FillNil(Span<LuaValue> values)
-    {
-        for (int i = 0; i < values.Length; i++) values[i].Reference = Atom.Nil;
-    }
-
-    private void GrowByOne()
-    {
-        int old = _size;
-        GrowArray((int)Math.Min(ArrayMax + 1L, Math.Max(FirstArray, old * 2L)));
-        if (_used == 0) return;
-        MoveIndices(0, _used, old);
-        _account.Spend(_used);
-    }
-
-    private void GrowArray(int size)
-    {
-        if (size > ArrayMax) throw new LuaException("not enough memory");
-        int old = _array.Length, first = Math.Min(size, ChunkValues);
-        if (first != old)
-        {
-            _account.Charge((long)(first - old) * ValueBytes);
-            var values = new LuaValue[first];
-            _array.AsSpan().CopyTo(values);
-            FillNil(values.AsSpan(old));
-            _array = values;
-        }
-
-        if (size > ChunkValues)
-        {
-            int chunks = (size - 1) >> ChunkShift;
-            _account.Charge((chunks - _far.Length) * 8L);
-            Array.Resize(ref _far, chunks);
-        }
-
-        _size = size;
-    }
-
-    /// <summary>The array part has grown: what of it was among some nodes goes over.</summary>
-    /// <param name="old">The array part's size before.</param>
-    /// <returns>How many did.</returns>
-    internal int MoveIndices(int from, int to, int old)
-    {
-        int moved = 0;
-        for (int i = from; i < to; i++)
-        {
-            ref Node node = ref NodeAt(i);
-            if (node.Key.Reference is not null || node.Value.IsNil) continue;
-            double key = node.Key.Number;
-            if (key != (int)key || key <= old || key > _size) continue;
-            Place((int)key, isUnseen: true) = node.Value;
-            node.Value = LuaValue.Nil;
-            moved++;
-        }
-
-        return moved;
-    }
-
-    /// <summary>Makes arrays for so many nodes, a power of two.</summary>
-    /// <remarks>Before anything changes: the process may have no memory for one of them.</remarks>
-    internal HashRoom NewRoom(int size)
-    {
-        if (size > ArrayMax) throw new LuaException("not enough memory");
-        int first = Math.Min(size, ChunkNodes), chunks = size <= ChunkNodes ? 0 : (size >> NodeShift) - 1;
-        _account.Charge(((long)(size - Room) * BucketBytes) + ((long)(first - _nodes.Length) * NodeBytes)
-            + ((chunks - _farNodes.Length) * 8L));
-        return new HashRoom
-        {
-            Buckets = size == 0 ? NoBuckets : new int[size],
-            Nodes = first == _nodes.Length ? _nodes : new Node[first],
-            Far = chunks == _farNodes.Length ? _farNodes : new Node[]?[chunks],
-        };
-    }
-
-    /// <summary>Has some nodes take the places of those in front of them whose values are nil.</summary>
-    internal void DropDead(int from, int to, ref HashRoom room)
-    {
-        // Those that live keep their order.
-        for (int i = from; i < to; i++)
-        {
-            ref Node node = ref NodeAt(i);
-            if (!node.Value.IsNil)
-            {
-                int place = room.Live++;
-                if (place == i) continue;
-                NodeAt(place) = node;
-            }
-
-            node = default;
-        }
-    }
-
-    /// <summary>All nodes are in their places: they go to where there is room. What is left is to
-    /// <see cref="Link(int, int)"/> them.</summary>
-    internal void EndDropping(in HashRoom room)
-    {
-        _used = room.Live;
-        if (room.Nodes != _nodes) _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).CopyTo(room.Nodes);
-        if (room.Far != _farNodes)
-            _farNodes.AsSpan(0, Math.Min(room.Far.Length, _farNodes.Length)).CopyTo(room.Far);
-        (_buckets, _nodes, _farNodes) = (room.Buckets, room.Nodes, room.Far);
-        _isCrowded = false;
-        if (_nodes.Length > 0) _buckets.AsSpan().Fill(-1);
-    }
-
-    /// <summary>Adds some nodes to their buckets.</summary>
-    internal void Link(int from, int to)
-    {
-        for (int i = from; i < to; i++) Link(i);
-    }
-
-    /// <summary>Counts the keys at some places.</summary>
-    /// <returns>How many of them are in the hash part.</returns>
-    internal int CountKeys(int from, int to, ref IndexCensus census)
-    {
-        int live = 0;
-        for (int place = from; place < Math.Min(to, _size); place++)
-        {
-            var values = ChunkOf(place);
-            if (values is null) place |= ChunkValues - 1;
-            else if (!values[place & (ChunkValues - 1)].IsNil) census.Add(place + 1);
-        }
-
-        for (int i = Math.Max(from, _size) - _size; i < to - _size; i++)
-        {
-            ref Node node = ref NodeAt(i);
-            if (node.Value.IsNil) continue;
-            live++;
-            census.Add(node.Key);
-        }
-
-        return live;
-    }
-
     /// <summary>Whether a key is one of the array part.</summary>
     internal bool IsOfArray(in LuaValue key) =>
         key.Reference is null && key.Number >= 1 && key.Number <= _size && key.Number == (int)key.Number;
-
-    /// <summary>Divides the keys anew between the two parts.</summary>
-    /// <param name="extra">A key that is to come; nil: none.</param>
-    private void Rehash(in LuaValue extra)
-    {
-        _account.Spend(Places);
-        var growth = new TableGrowth(this);
-        if (!extra.IsNil) growth.Expect(extra);
-        long all = long.MaxValue;
-        bool isDone = growth.Step(ref all);
-        Debug.Assert(isDone, "it may look at all places");
-    }
 
     private int BorderIn(int least, int most)
     {
@@ -704,33 +374,5 @@ public sealed class LuaTable
         }
 
         return least;
-    }
-
-    private bool TryPlaceAfter(in LuaValue key, out int place)
-    {
-        place = 0;
-        if (key.IsNil)
-        {
-            BeginVisit();
-            return true;
-        }
-
-        if (IsOfArray(key))
-        {
-            place = (int)key.Number;
-            return true;
-        }
-
-        uint known = (uint)(int)key.Number;
-        if (key.Reference is not null && known < (uint)_used
-            && ReferenceEquals(NodeAt((int)known).Key.Reference, key.Reference))
-        {
-            place = _size + (int)known + 1;
-            return true;
-        }
-
-        int i = NodeOf(key);
-        place = _size + i + 1;
-        return i >= 0;
     }
 }

@@ -25,7 +25,7 @@ internal static class NumberSyntax
     // Of each base up to 36.
     private static readonly SearchValues<byte>[] s_digits = [.. Enumerable.Range(0, 37).Select(numberBase =>
         SearchValues.Create([.. Enumerable.Range(0, 128).Select(letter => (byte)letter)
-            .Where(letter => NumberSyntax.DigitOf(letter) < numberBase)]))];
+            .Where(letter => DigitOf(letter) < numberBase)]))];
 
     // By precision, in digits: from this value on a number is printed with an exponent.
     private static readonly double[] s_plainMax =
@@ -195,7 +195,7 @@ internal static class NumberSyntax
         if (!text.IsEmpty && text[0] is (byte)'-' or (byte)'+') text = text[1..];
         if (numberBase == 16 && text.Length > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') text = text[2..];
         // All of them before one is read: of millions that is done at once.
-        if (text.IsEmpty || text.ContainsAnyExcept(s_digits[numberBase])) return false;
+        if (text.IsEmpty || text.ContainsAnyExcept(DigitsOf(numberBase))) return false;
         text = text.TrimStart((byte)'0');
         bool overflows = text.Length > 64;
         ulong sum = 0;

@@ -9,8 +9,6 @@ namespace Kv.Lua;
 /// table is nobody's to look into.</remarks>
 internal struct TableGrowth(LuaTable table)
 {
-    private const int FirstNodes = 4;
-
     private readonly int _places = table.Places, _oldSize = table.ArraySize;
     private IndexCensus _census;
     private LuaTable.HashRoom _room;
@@ -99,7 +97,7 @@ internal struct TableGrowth(LuaTable table)
         {
             int wanted = _live + (_expected.IsNil || table.IsOfArray(_expected) ? 0 : 1);
             _room = table.NewRoom(wanted == 0 ? 0
-                : Math.Max(FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
+                : Math.Max(LuaTable.FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));
         }
 
         (_stage, _at) = (stage, 0);

@@ -119,13 +119,13 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     private CheckResult FindRoom(ref CommandContext context, Argument* items)
     {
         var session = context.Session;
-        var needs = NeedsOf(session, context.Command);
         if (session.Blocks is { HasDiscarded: true })
         {
             Refuse(ref context, Errors.OutOfMemory);
             return CheckResult.Refused;
         }
 
+        var needs = NeedsOf(session, context.Command);
         if (!server.Store.IsOverBudget || needs == 0 || session.IsReplay
             || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
         {
@@ -133,12 +133,9 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Runs;
         }
 
-        var room = store.AskRoom();
-        bool isLate = server.RoomWaits.IsLate(session);
-        if (room != StoreRoom.Soon || isLate || items == null)
+        var room = server.RoomWaits.Decide(session, store.AskRoom(), mayWait: items != null);
+        if (room != StoreRoom.Soon)
         {
-            session.RoomDeadlineTickMs = 0;
-            if (isLate) server.RoomWaits.Remove(session);
             if (room == StoreRoom.Free || needs == CommandFlags.WaitsForRoom) return CheckResult.Runs;
             Refuse(ref context, Errors.OutOfMemory);
             return CheckResult.Refused;

@@ -31,18 +31,14 @@ internal static unsafe class ArrivalRoom
         var server = session.Server;
         if (!blocks.NeedsRoom || !blocks.IsFilling || blocks.Received < LeastBytes || blocks.IsDiscarding
             || !server.Store.IsOverBudget) return;
-        var room = server.Store.AskRoom();
-        bool isLate = server.RoomWaits.IsLate(session);
-        if (room == StoreRoom.Soon && !isLate)
+        var room = server.RoomWaits.Decide(session, server.Store.AskRoom());
+        if (room == StoreRoom.Soon)
         {
             session.Park(session.RoomDeadlineTickMs);
             server.RoomWaits.Add(session);
-            return;
         }
 
-        session.RoomDeadlineTickMs = 0;
-        if (isLate) server.RoomWaits.Remove(session);
-        if (room == StoreRoom.Free) return;
+        if (room != StoreRoom.Full) return;
         // One after another: where one of several that come together leaves, there may be room for the others.
         lock (server.RoomWaits.Leaving)
         {

@@ -26,13 +26,24 @@ internal sealed class RoomWaits
     /// <summary>Who gives up what has arrived for want of room does so alone.</summary>
     public Lock Leaving { get; } = new();
 
-    /// <summary>Whether a session has waited for as long as it may, for one command. Its time begins when it is first
-    /// asked for, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
-    public bool IsLate(Session session)
+    /// <summary>What becomes of a session for whose command there was no room. It waits for one command as long as it
+    /// may since it first asked, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
+    /// <param name="room">What the store has said just now.</param>
+    /// <param name="mayWait">Whether it can.</param>
+    /// <returns>Free or Full; Soon: it is to be parked until its deadline, and added (<see cref="Add"/>).</returns>
+    public StoreRoom Decide(Session session, StoreRoom room, bool mayWait = true)
     {
         long now = session.Server.TickMs;
         if (session.RoomDeadlineTickMs == 0 || _store.AwaitsSnapshot) session.RoomDeadlineTickMs = now + WaitMsMax;
-        return now >= session.RoomDeadlineTickMs;
+        bool isLate = now >= session.RoomDeadlineTickMs;
+        if (room == StoreRoom.Soon && mayWait && !isLate) return room;
+        session.RoomDeadlineTickMs = 0;
+        if (isLate)
+        {
+            lock (_guard) _waiting.Remove(session);
+        }
+
+        return room == StoreRoom.Free ? room : StoreRoom.Full;
     }
 
     /// <summary>Adds a session that has been parked until its deadline.</summary>
@@ -43,12 +54,6 @@ internal sealed class RoomWaits
         lock (_guard) _waiting.Add(session);
         // The store's decision wakes those in the list; a decision made before this session was in it is seen here.
         if (_store.AskRoom() != StoreRoom.Soon) session.Unpark();
-    }
-
-    /// <summary>Removes a session that no longer waits.</summary>
-    public void Remove(Session session)
-    {
-        lock (_guard) _waiting.Remove(session);
     }
 
     private void End()

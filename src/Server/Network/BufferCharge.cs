@@ -18,10 +18,15 @@ internal struct BufferCharge
     public void Set(Store store, Session session, long bytes)
     {
         bool isFeed = session.Kind == ClientKind.Replica;
-        if (bytes == _bytes && isFeed == _isFeed) return;
-        Add(store, -_bytes);
-        (_bytes, _isFeed) = (bytes, isFeed);
-        Add(store, bytes);
+        if (isFeed != _isFeed)
+        {
+            Add(store, -_bytes);
+            (_bytes, _isFeed) = (0, isFeed);
+        }
+
+        if (bytes == _bytes) return;
+        Add(store, bytes - _bytes);
+        _bytes = bytes;
     }
 
     private readonly void Add(Store store, long bytes)

@@ -95,10 +95,7 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
 
     /// <summary>Charges the store with what the client's buffers hold now.</summary>
-    public void Charge(Store store)
-    {
-        _charge.Set(store, Session, BufferBytes);
-    }
+    public void Charge(Store store) => _charge.Set(store, Session, BufferBytes);
 
     public void Wake(Session session) => Worker.Post(this);
 }

@@ -191,9 +191,8 @@ public sealed class ServerOptions
     public long MaxMemoryClients { get; set; }
 
     /// <summary>What of a limit of buffers is left beside <see cref="MaxMemory"/>: an eighth of that, but 4 MB at
-    /// least. They evict no keys, so the process takes them beside it.</summary>
-    public long ForMemory(long limit) =>
-        MaxMemory == 0 ? limit : Math.Min(limit, Math.Max(MaxMemory / 8, 4 << 20));
+    /// least.</summary>
+    public long ForMemory(long limit) => MemoryBudget.BufferLimit(limit, MaxMemory);
 
     /// <summary>What to do at <see cref="MaxMemory"/>.</summary>
     public MaxMemoryPolicy MaxMemoryPolicy { get; set; } = MaxMemoryPolicy.NoEviction;

@@ -18,6 +18,9 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     private const long BeyondBytes = 64L << 20;
 
+    /// <summary>What a limit of buffers may be at least, whatever the store's limit is.</summary>
+    private const long BufferBytesLeast = 4 << 20;
+
     /// <summary>The least that <see cref="SpareBytes"/> is.</summary>
     public const long SpareMin = 1 << 20;
 
@@ -85,6 +88,11 @@ internal sealed unsafe class MemoryBudget : IDisposable
 
     /// <summary>What clients hold, and their commands work with.</summary>
     public long ClientBytes => ExternalBytes - TableBytes - FeedBytes;
+
+    /// <summary>What of a limit of buffers is left beside a store's limit (0: none): an eighth of that, but 4 MB at
+    /// least. They evict no keys, so the process takes them beside it.</summary>
+    public static long BufferLimit(long limit, long maxBytes) =>
+        maxBytes == 0 ? limit : Math.Min(limit, Math.Max(maxBytes / 8, BufferBytesLeast));
 
     /// <summary>What of <see cref="UsedBytes"/> does not count against <see cref="MaxBytes"/>: what clients hold, as
     /// far as they may, and the feed, which has bounds of its own and is gone when the disk and replicas have

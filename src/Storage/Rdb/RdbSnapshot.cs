@@ -111,7 +111,7 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
 
     private void MoveChunks()
     {
-        _heldPeak = Math.Max(_heldPeak, _backlog.CopiedBytes);
+        Volatile.Write(ref _heldPeak, Math.Max(_heldPeak, _backlog.CopiedBytes));
         for (int i = 0; i < _chunks.Length; i++) Volatile.Read(ref _chunks[i])?.MoveTo(_file);
     }
 }

@@ -5,8 +5,8 @@ namespace Kv.Storage;
 /// old.</remarks>
 internal sealed class SnapshotBacklog(MemoryBudget budget)
 {
-    /// <summary>Bounds of what may wait before writers do.</summary>
-    private const long BytesLeast = 4L << 20, BytesMost = 32L << 20;
+    /// <summary>What may wait before writers do, where memory is not short.</summary>
+    private const long BytesMost = 32L << 20;
 
     private long _copied, _pinned;
 
@@ -17,10 +17,9 @@ internal sealed class SnapshotBacklog(MemoryBudget budget)
     /// have left the store meanwhile.</summary>
     public long PinnedBytes => Volatile.Read(ref _pinned);
 
-    /// <summary>Whether so much was copied that writers are to wait: an eighth of `maxmemory`, within bounds. What is
-    /// pinned was there before, and matters only where memory is short.</summary>
-    public bool IsTooMuch => CopiedBytes
-        > (budget.MaxBytes == 0 ? BytesMost : Math.Clamp(budget.MaxBytes / 8, BytesLeast, BytesMost));
+    /// <summary>Whether so much was copied that writers are to wait. What is pinned was there before, and matters only
+    /// where memory is short.</summary>
+    public bool IsTooMuch => CopiedBytes > MemoryBudget.BufferLimit(BytesMost, budget.MaxBytes);
 
     public void AddCopied(long bytes) => Interlocked.Add(ref _copied, bytes);
 

@@ -27,13 +27,7 @@ public sealed class EvictionServerTests
         long count = 3 * Limit / bytes;
         int deep = Math.Clamp(200_000 / bytes, 1, 200);
         string value = new('v', bytes);
-        for (long i = 0; i < count; i += deep)
-        {
-            var batch = new MemoryStream();
-            for (int key = 0; key < deep; key++) batch.Write(RespText.Encode($"SET key:{i + key} {value}"));
-            client.Send(batch.ToArray());
-            for (int key = 0; key < deep; key++) Assert.Equal("+OK", client.Read().ToString());
-        }
+        for (long i = 0; i < count; i += deep) SetAll(client, Enumerable.Range((int)i, deep), value);
 
         // Where values are large more is kept free, an eighth of what they take.
         long most = bytes < 100_000 ? Limit : Limit / 16 * 15;
@@ -251,11 +245,7 @@ public sealed class EvictionServerTests
             long most = 0;
             for (int batch = 0; batch < 400; batch++)
             {
-                var commands = new MemoryStream();
-                for (int i = 0; i < 500; i++)
-                    commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 10_000} {value}"));
-                client.Send(commands.ToArray());
-                for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+                SetAll(client, Enumerable.Range(0, 500).Select(i => ((batch * 500) + i) % 10_000), value);
                 most = Math.Max(most, Number(client, "kv_mem_feed"));
             }
 
@@ -285,11 +275,7 @@ public sealed class EvictionServerTests
         string value = new('v', 1000);
         for (int batch = 0; batch < 100; batch++)
         {
-            var commands = new MemoryStream();
-            for (int i = 0; i < 500; i++)
-                commands.Write(RespText.Encode($"SET key:{((batch * 500) + i) % 5000} {value}"));
-            client.Send(commands.ToArray());
-            for (int i = 0; i < 500; i++) Assert.Equal("+OK", client.Read().ToString());
+            SetAll(client, Enumerable.Range(0, 500).Select(i => ((batch * 500) + i) % 5000), value);
         }
 
         Eventually.Holds(() => Number(client, "mem_clients_slaves") > 32 * Mb, () => client.Info("mem_clients_slaves"));
@@ -299,6 +285,21 @@ public sealed class EvictionServerTests
         Assert.Equal(5000, client.Command("DBSIZE").Integer);
         replica.Dispose();
         Eventually.Holds(() => Number(client, "kv_mem_feed") < 8 * Mb, () => client.Info("kv_mem_feed"));
+    }
+
+    /// <summary>Sets keys in one pipeline; each is answered with OK.</summary>
+    private static void SetAll(RespClient client, IEnumerable<int> keys, string value)
+    {
+        var commands = new MemoryStream();
+        int count = 0;
+        foreach (int key in keys)
+        {
+            commands.Write(RespText.Encode($"SET key:{key} {value}"));
+            count++;
+        }
+
+        client.Send(commands.ToArray());
+        for (int i = 0; i < count; i++) Assert.Equal("+OK", client.Read().ToString());
     }
 
     private static long Count(RespClient client, string command) =>

@@ -5,14 +5,14 @@ using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
 
-//   0        8         16        24          32     36     40      41       42       43      44      48           52
-//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+------+
-//  | bytes  | charged | counter | occupied  | used | free | noted | tidied | missed | short | pages | given back | long |
-//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+------+
-//   56                280            448
-//  +-----------------+--------------+------- - - -
-//  | free lists 56x4 | head of type | pieces ...
-//  +-----------------+--------------+------- - - -
+//   0        8         16        24          32     36     40      41       42       43      44      48
+//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+
+//  | bytes  | charged | counter | occupied  | used | free | noted | tidied | missed | short | pages | given back |
+//  +--------+---------+---------+-----------+------+------+-------+--------+--------+-------+-------+------------+
+//   52     56                280            448
+//  +------+-----------------+--------------+------- - - -
+//  | long | free lists 56x4 | head of type | pieces ...
+//  +------+-----------------+--------------+------- - - -
 //   bytes of the allocation (over 16 KB: of addresses, a run's, an extent's or its own); bytes charged to *counter (the
 //   budget's address), but for those given back; one bit for each free list that is not empty; units handed out, units
 //   of those that are free again; when it was noted as sparse, 0: never; whether it is being tidied; 1 + log2 of the

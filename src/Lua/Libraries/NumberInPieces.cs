@@ -7,9 +7,6 @@ namespace Kv.Lua.Libraries;
 /// <remarks>Left are all digits where there is a point or an exponent.</remarks>
 internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuation
 {
-    private static readonly SearchValues<byte> ZeroByte = SearchValues.Create(0);
-    private static readonly SearchValues<byte> Zero = SearchValues.Create("0"u8);
-
     private Stage _stage;
     private SearchValues<byte> _digits = NumberSyntax.DigitsOf(numberBase);
     private int _start, _end = text.Length, _at;
@@ -59,10 +56,10 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
         var piece = text.Span.Slice(_at, length);
         int found = _stage switch
         {
-            Stage.ZeroByte => piece.IndexOfAny(ZeroByte),
+            Stage.ZeroByte => piece.IndexOf((byte)0),
             Stage.SpacesInFront => piece.IndexOfAnyExcept(NumberSyntax.Spaces),
             Stage.Digits => piece.IndexOfAnyExcept(_digits),
-            _ => piece.IndexOfAnyExcept(Zero),
+            _ => piece.IndexOfAnyExcept((byte)'0'),
         };
         _at += found < 0 ? length : found;
         return found >= 0 || _at == _end;

@@ -12,24 +12,20 @@ namespace Kv.Server.Blocking;
 internal sealed class WaitQueue
 {
     private WaitPlace? _lastList, _lastSet, _lastStream;
-    private int _endingWithoutKey;
 
     /// <summary>Held by whoever serves the key: taken before any key of the store is locked, and never two at
     /// once.</summary>
     public Lock Guard { get; } = new();
 
     /// <summary>How many here end with an error when the key is deleted (<see cref="BlockedCommand.EndsWithoutKey"/>).
-    /// Under the guard.</summary>
-    public int EndingWithoutKey
-    {
-        get => _endingWithoutKey;
-        set => _endingWithoutKey = value;
-    }
+    /// Changed under the guard.</summary>
+    // Volatile: read without the guard, too.
+    public int EndingWithoutKey { get => Volatile.Read(ref field); set => Volatile.Write(ref field, value); }
 
     /// <summary>Whether a key of a type, or its absence, may end a wait here.</summary>
     // Without the guard: who joins after this look finds the key by itself.
     public bool MayBeServed(DataType type) => type is DataType.List or DataType.SortedSet or DataType.Stream
-        || Volatile.Read(ref _endingWithoutKey) != 0;
+        || EndingWithoutKey != 0;
 
     /// <summary>The last of those who wait for a type. Its <see cref="WaitPlace.Next"/> is the first.</summary>
     public ref WaitPlace? Last(DataType type)

@@ -110,6 +110,9 @@ internal sealed class Feed : IDisposable
     {
         lock (_waiting) _waiting.Add(wake);
         Volatile.Write(ref _hasWaiting, true);
+        // Full fence, as kv-feed has one between the count and its look at this: it sees that somebody waits, or the
+        // caller sees that it need not.
+        Interlocked.MemoryBarrier();
     }
 
     /// <summary>By kv-feed, when it has given something.</summary>

@@ -28,7 +28,10 @@ internal static class KeptOptions
         new Option<long>("active-defrag-max-scan-fields", new NumberType(1, long.MaxValue), 1000),
         new Option<long>("active-defrag-threshold-lower", new NumberType(0, 1000), 10),
         new Option<long>("active-defrag-threshold-upper", new NumberType(0, 1000), 100),
-        new Option<long>("active-expire-effort", new NumberType(1, 10), 1),
+        new Option<long>("active-expire-effort", new NumberType(1, 10), 1)
+        {
+            Harmless = Option.AnyValue, Reason = "what has expired is looked for as fast as it expires",
+        },
         new Option<bool>("activedefrag", YesNo, false) { Reason = "memory goes back to the system by itself" },
         new Option<bool>("activerehashing", YesNo, true),
         new Option<bool>("always-show-logo", YesNo, false) { Change = OptionChange.AtStart },
@@ -92,8 +95,14 @@ internal static class KeptOptions
         new Option<string>("masteruser", Text, "") { IsSecret = true },
         new Option<long>("max-new-connections-per-cycle", new NumberType(1, 1000), 10),
         new Option<long>("max-new-tls-connections-per-cycle", new NumberType(1, 1000), 1),
-        new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10),
-        new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5),
+        new Option<long>("maxmemory-eviction-tenacity", new NumberType(0, 100), 10)
+        {
+            Harmless = Option.AnyValue, Reason = "a thread of the store evicts, as much as writers need",
+        },
+        new Option<long>("maxmemory-samples", new NumberType(1, int.MaxValue), 5)
+        {
+            Harmless = Option.AnyValue, Reason = "whole segments of keys are compared, not samples",
+        },
         new Option<long>("min-replicas-max-lag", Int32, 10) { Aliases = ["min-slaves-max-lag"] },
         new Option<string>("oom-score-adj", Words("no", "yes", "relative", "absolute"), "no"),
         new Option<string>("oom-score-adj-values", new OomScoresType(), "0 200 800"),

@@ -37,6 +37,9 @@ internal enum OptionChange
 /// <remarks>Threads: immutable. The values are in <see cref="ServerOptions"/>, which every method is given.</remarks>
 internal abstract class Option(string name)
 {
+    /// <summary>As <see cref="Harmless"/>: the server does as well as with any value.</summary>
+    public const string AnyValue = "any value";
+
     private readonly string _harmless = "";
 
     /// <summary>The name in lower case.</summary>
@@ -112,7 +115,7 @@ internal abstract class Option(string name)
 
     /// <summary>Whether a value would have an effect that an option of this class does not have.</summary>
     public bool Promises(string text, string defaultText) =>
-        Class != OptionClass.Honoured && text != defaultText
+        Class != OptionClass.Honoured && text != defaultText && Harmless != $",{AnyValue},"
         && !(Harmless.Length > 0 && Harmless.Contains($",{text},", StringComparison.Ordinal));
 }
 

@@ -31,7 +31,7 @@ internal struct BufferCharge
 
     private readonly void Add(Store store, long bytes)
     {
-        if (_isFeed) store.ChargeUnread(bytes);
+        if (_isFeed) store.ChargeStream(bytes);
         else store.Charge(bytes);
     }
 }

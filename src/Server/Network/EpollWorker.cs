@@ -187,11 +187,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             var connection = _slots.Find(data);
             if (connection == null) continue;       // closed earlier in this turn
             uint events = _poller.EventsOf(i);
-            if ((events & Libc.EpollOut) != 0 && !_sender.Flush(connection))
-            {
-                Close(connection);
-                continue;
-            }
+            if ((events & Libc.EpollOut) != 0 && !Flush(connection)) continue;
 
             if ((events & Libc.EpollOut) != 0 && connection.Pending.Length > 0
                 && (connection.Session.Gate & SessionGate.Stopped) == 0) _ready.Add(connection);
@@ -353,8 +349,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             if (_sender.IsHeld(connection)) continue;
             _held.RemoveAt(i);
             connection.IsHeld = false;
-            if (!_sender.Flush(connection)) Close(connection);
-            else if (connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0)
+            if (!Flush(connection)) continue;
+            if (connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0)
                 _ready.Add(connection);
             else AfterTurn(connection);
         }
@@ -401,7 +397,6 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        bool waitsToSend = connection.Backlog != null;
         if (connection.EndOfInput && session.WaitsForOthers)
         {
             Close(connection);      // nobody is there to be served
@@ -410,6 +405,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (connection.EndOfInput && !connection.HasMore && (session.Gate & SessionGate.Stopped) == 0)
             session.CloseAfterReply = true;
+        if (session.CloseAfterReply) SendLastMessages(connection);
+        bool waitsToSend = connection.Backlog != null;
+        if (connection.State == EpollConnectionState.Broken)
+        {
+            Close(connection);
+            return;
+        }
+
         if (session.CloseAfterReply && !waitsToSend)
         {
             Linger(connection);
@@ -520,21 +523,73 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             return;
         }
 
-        if (session.TakeMessages())
-        {
-            var output = _window.Output;
-            output.Reply.Version = session.Version;
-            // Ends: with the messages that were taken.
-            for (bool isMore = true; isMore;)
-            {
-                isMore = session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
-                if (output.Buffer.Length > 0) _sender.Send(connection, output, 0, output.Buffer.Length);
-                output.Buffer.Clear();
-            }
-        }
-
+        SendMessages(connection);
         if (session.IsParked && !connection.IsWaiting && session.TryEndWait(_now)) _ready.Add(connection);
         else AfterTurn(connection);
+    }
+
+    /// <summary>Sends some of what waits, and goes on with messages.</summary>
+    /// <returns>False when the connection failed; it is closed.</returns>
+    private bool Flush(EpollConnection connection)
+    {
+        if (_sender.Flush(connection))
+        {
+            SendMessages(connection);
+            if (connection.State != EpollConnectionState.Broken) return true;
+        }
+
+        Close(connection);
+        return false;
+    }
+
+    /// <summary>Sends messages, until the client has enough unread. The others stay where all who get them share them:
+    /// <see cref="Flush"/> comes back to them.</summary>
+    private void SendMessages(EpollConnection connection)
+    {
+        var session = connection.Session;
+        int left = ISessionOwner.MessageBytesATurn;
+        // Ends: with the messages, when the client takes no more for now, or it has had its share of the turn.
+        while ((connection.Backlog?.Length ?? 0) < ISessionOwner.MessageBytesAhead && session.TakeMessages())
+        {
+            left -= SendTakenMessages(connection);
+            if (left > 0) continue;
+            Post(connection);
+            return;
+        }
+    }
+
+    /// <summary>Sends all messages that the client is still to get before it leaves.</summary>
+    private void SendLastMessages(EpollConnection connection)
+    {
+        if (connection.Session.Messages is not { } messages) return;
+        messages.Refuse();
+        // Ends: with the messages, as no more come.
+        while (connection.Session.TakeMessages()) SendTakenMessages(connection);
+    }
+
+    private int SendTakenMessages(EpollConnection connection)
+    {
+        var output = _window.Output;
+        Debug.Assert(output.Buffer.Length == 0, "replies of others are sent before");
+        output.Reply.Version = connection.Session.Version;
+        try
+        {
+            connection.Session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
+            int bytes = output.Buffer.Length;
+            if (bytes > 0) _sender.Send(connection, output, 0, bytes);
+            return bytes;
+        }
+        catch (Exception exception)
+        {
+            _server.Log.LogCritical(exception, "Messages for client {Client} are lost; its connection is closed",
+                connection.Session.Id);
+            connection.State = EpollConnectionState.Broken;
+            return 0;
+        }
+        finally
+        {
+            output.Buffer.Clear();
+        }
     }
 
     private void Adopt(EpollConnection connection)

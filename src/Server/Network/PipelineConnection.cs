@@ -169,6 +169,7 @@ internal sealed class PipelineConnection : ISessionOwner
             if (_handshake == null || await _handshake.RunAsync(Session).ConfigureAwait(false))
             {
                 await LoopAsync().ConfigureAwait(false);
+                if (!_failed && !Session.IsKilled) await WriteLastMessagesAsync().ConfigureAwait(false);
                 await EndHoldingAsync().ConfigureAwait(false);
                 await _writing.ConfigureAwait(false);
             }
@@ -483,21 +484,51 @@ internal sealed class PipelineConnection : ISessionOwner
         if (isTurnedAway) await Task.Delay(1).ConfigureAwait(false);        // most wait for a long pause to end
     }
 
+    /// <summary>Writes messages, until the client has enough unread. The others stay where all who get them share
+    /// them.</summary>
     private async ValueTask WriteMessagesAsync()
     {
-        if (!Session.TakeMessages()) return;
+        int left = ISessionOwner.MessageBytesATurn;
+        // Ends: with the messages, when the client takes no more for now (the writer comes back to them), or it has had
+        // its share of the loop.
+        while (Session.TakeMessages() && !IsAhead())
+        {
+            left -= await WriteTakenMessagesAsync().ConfigureAwait(false);
+            if (left > 0) continue;
+            Wake();
+            return;
+        }
+    }
+
+    /// <summary>Whether the client has enough unread.</summary>
+    private bool IsAhead()
+    {
+        // Under the lock: either the writer has this to do after it, and wakes the loop for what waits, or it is done
+        // and this sees it.
+        lock (_guard) return _backlog.Length + _inWriter >= ISessionOwner.MessageBytesAhead;
+    }
+
+    /// <summary>Writes all messages that the client is still to get before it leaves.</summary>
+    private async ValueTask WriteLastMessagesAsync()
+    {
+        if (Session.Messages is not { } messages) return;
+        messages.Refuse();
+        // Ends: with the messages, as no more come.
+        while (Session.TakeMessages()) await WriteTakenMessagesAsync().ConfigureAwait(false);
+    }
+
+    private async ValueTask<int> WriteTakenMessagesAsync()
+    {
         var lease = await _leases.RentAsync().ConfigureAwait(false);
         try
         {
             var output = lease.Output;
             output.Reply.Version = Session.Version;
-            // Ends: with the messages that were taken.
-            for (bool isMore = true; isMore;)
-            {
-                isMore = Session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
-                if (output.Buffer.Length > 0) Send(lease, output, 0, output.Buffer.Length);
-                output.Buffer.Clear();
-            }
+            Session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
+            int bytes = output.Buffer.Length;
+            if (bytes > 0) Send(lease, output, 0, bytes);
+            output.Buffer.Clear();
+            return bytes;
         }
         finally
         {
@@ -549,6 +580,7 @@ internal sealed class PipelineConnection : ISessionOwner
                     if (!isMore)
                     {
                         _isWriting = false;
+                        if (Session.Messages is { Count: > 0 }) Wake();     // the loop goes on with messages
                         return;
                     }
                 }

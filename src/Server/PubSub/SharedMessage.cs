@@ -60,6 +60,9 @@ internal sealed unsafe class SharedMessage
     /// <summary>All but the first byte.</summary>
     public ReadOnlySpan<byte> Body => new(_block + 1, Length - 1);
 
+    /// <summary>All of the block.</summary>
+    public ReadOnlySpan<byte> Bytes => new(_block, Length);
+
     /// <summary>Appends the message in the writer's version of the protocol; it does not count as a reply.</summary>
     /// <param name="isSubscriber">Whether the client expects messages. In RESP2 others cannot tell them from replies,
     /// so what client tracking has for them is left out.</param>
@@ -74,13 +77,13 @@ internal sealed unsafe class SharedMessage
         }
         else if (_form is Form.Line or Form.BrokenRedirection)
         {
-            if (isPush || _form == Form.Line) reply.WriteRaw(new(_block, Length), 0);
+            if (isPush || _form == Form.Line) reply.WriteRaw(Bytes, 0);
         }
         else if (isPush || isSubscriber)
         {
             Debug.Assert(InvalidationMessage.Length + 5 <= HeadBytesMax, "with the null of RESP2");
             reply.WriteRaw(isPush ? InvalidationPush : InvalidationMessage, 0);
-            if (Length > 0) reply.WriteRaw(new(_block, Length), 0);
+            if (Length > 0) reply.WriteRaw(Bytes, 0);
             else reply.WriteRaw(isPush ? "_\r\n"u8 : "$-1\r\n"u8, 0);
         }
     }

@@ -1,5 +1,4 @@
 using System.Globalization;
-using Kv.Server.PubSub;
 using Kv.Server.Sessions;
 
 namespace Kv.Server.Replication;
@@ -78,10 +77,6 @@ internal sealed class Replica(Session session, SyncFile? file = null)
         Volatile.Write(ref isWhole ? ref _isWritten : ref _hasFailed, true);
         session.Unpark();
     }
-
-    /// <summary>Sends it a piece of the stream.</summary>
-    public void Push(ReadOnlySpan<byte> piece, Action<long>? charge) =>
-        session.Push(SharedMessage.OfBytes(piece, charge));
 
     /// <summary>The line of INFO.</summary>
     public string Describe(long nowTickMs) => string.Create(CultureInfo.InvariantCulture,

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Kv.Server.Effects;
 using Kv.Server.Persistence;
+using Kv.Server.PubSub;
 using Kv.Server.Sessions;
 using Microsoft.Extensions.Logging;
 using Microsoft.Win32.SafeHandles;
@@ -9,7 +10,8 @@ namespace Kv.Server.Replication;
 
 //   the stream, in pieces:   | ... | piece | piece | ... |      each a byte further than the one before ended
 //                            ^ First                     ^ Offset
-//   kept: repl-backlog-size of it, and what those need that are being sent a snapshot
+//   kept: repl-backlog-size of it, and what those need that are being sent a snapshot; beside it what some have not
+//   read: a piece is a block of native memory, shared by all who have it still to send, and gone with the last of them
 
 /// <summary>The clients that follow this server, and the stream that they get: the feed, with a PING now and then, each
 /// byte of it with an offset.</summary>
@@ -24,7 +26,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private readonly Lock _guard = new();
     private readonly List<Replica> _all = [];
     private readonly List<AckWait> _waits = [];
-    private readonly Queue<byte[]> _pieces = new();
+    private readonly Queue<SharedMessage> _pieces = new();    // a reference to each
     private readonly List<SyncFile> _writing = [];
     private Timer? _timer;
     private SyncFile? _newest;
@@ -32,7 +34,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private static long _lastFile;      // of the process: servers in one may share a folder
     private long _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
     private int _localWaits;            // of _waits, those for the file here; written under the lock
-    private bool _isAttached;
+    private bool _isAttached, _isDisposed;
 
     private static ReadOnlySpan<byte> Ping => "*1\r\n$4\r\nPING\r\n"u8;
 
@@ -334,13 +336,21 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         SyncFile[] writing;
         lock (_guard) writing = [.. _writing];
         foreach (var file in writing) file.Join();
+        lock (_guard)
+        {
+            _isDisposed = true;     // kv-feed still goes on
+            DropAllLatched();
+        }
     }
 
-    private void PushLatched(Replica replica, ReadOnlySpan<byte> piece)
+    /// <summary>Sends a replica a piece; takes the caller's reference.</summary>
+    private void PushLatched(Replica replica, SharedMessage piece)
     {
         _sentBytes += piece.Length;
-        replica.Push(piece, server.Store.ChargeUnread);
+        replica.Session.Push(piece);
     }
+
+    private SharedMessage NewPiece(ReadOnlySpan<byte> bytes) => SharedMessage.OfBytes(bytes, server.Store.ChargeStream);
 
     private int CountLatched(AckWait wait, long offset)
     {
@@ -377,24 +387,32 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         replica.IsOnline = true;
         replica.AcknowledgedTickMs = server.TickMs;
         long at = _first;
-        foreach (byte[] piece in _pieces)
+        foreach (var piece in _pieces)
         {
             int skipped = (int)Math.Clamp(replica.Start - at, 0, piece.Length);
-            if (skipped < piece.Length) PushLatched(replica, piece.AsSpan(skipped));
             at += piece.Length;
+            if (skipped == piece.Length) continue;
+            if (skipped == 0) piece.AddReferences(1);
+            PushLatched(replica, skipped == 0 ? piece : NewPiece(piece.Bytes[skipped..]));
         }
     }
 
     private void AppendLatched(ReadOnlySpan<byte> bytes)
     {
         Debug.Assert(_guard.IsHeldByCurrentThread, "the stream has one order");
-        byte[] piece = bytes.ToArray();
+        if (bytes.IsEmpty || _isDisposed) return;
+        _pieces.EnsureCapacity(_pieces.Count + 1);      // no memory for that: there is no piece yet
+        var piece = NewPiece(bytes);
         _pieces.Enqueue(piece);
-        server.Store.ChargeFeed(piece.Length);
         Volatile.Write(ref _offset, _offset + piece.Length);
         _sentTickMs = server.TickMs;
         foreach (var replica in _all)
-            if (replica.IsOnline) PushLatched(replica, piece);
+        {
+            if (!replica.IsOnline) continue;
+            piece.AddReferences(1);
+            PushLatched(replica, piece);
+        }
+
         DropLatched();
     }
 
@@ -415,9 +433,9 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
     private void DropOneLatched()
     {
-        int bytes = _pieces.Dequeue().Length;
-        Volatile.Write(ref _first, _first + bytes);
-        server.Store.ChargeFeed(-bytes);
+        var piece = _pieces.Dequeue();
+        Volatile.Write(ref _first, _first + piece.Length);
+        piece.Release();
     }
 
     private void DropAllLatched()

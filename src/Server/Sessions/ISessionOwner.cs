@@ -3,6 +3,13 @@ namespace Kv.Server.Sessions;
 /// <summary>The transport's side of a session.</summary>
 internal interface ISessionOwner
 {
+    /// <summary>A client that has left so much unread gets no messages for now: they stay where all who get them share
+    /// them.</summary>
+    const int MessageBytesAhead = 64 * 1024;
+
+    /// <summary>How many bytes of messages are sent before others have their turn.</summary>
+    const int MessageBytesATurn = 1024 * 1024;
+
     /// <summary>Makes whoever serves the session look at it soon: it was killed, unparked, or has messages. From any
     /// thread.</summary>
     void Wake(Session session);

@@ -19,16 +19,17 @@ internal sealed class MessageQueue
     private List<SharedMessage> _taken = [];
     private int _next;
     private bool _closed;
-    private long _bytes;
+    private long _bytes, _takenBytes;
 
     /// <summary>The queue of sessions that have ended and never had one: it refuses every message.</summary>
     public static MessageQueue Ended { get; } = NewEnded();
 
-    /// <summary>Bytes of the messages that wait here.</summary>
-    public long Bytes => Volatile.Read(ref _bytes);
+    /// <summary>Bytes of the messages that wait here. From any thread, as <see cref="Count"/>: some recent number.
+    /// </summary>
+    public long Bytes => Volatile.Read(ref _bytes) + Volatile.Read(ref _takenBytes);
 
-    /// <summary>How many wait. From any thread: some recent number.</summary>
-    public int Count => Volatile.Read(ref _waiting).Count;
+    /// <summary>How many wait.</summary>
+    public int Count => Volatile.Read(ref _waiting).Count + Math.Max(0, Volatile.Read(ref _taken).Count - _next);
 
     /// <returns>False when the session is gone; the message is still the caller's.</returns>
     public bool Enqueue(SharedMessage message)
@@ -42,17 +43,24 @@ internal sealed class MessageQueue
         }
     }
 
+    /// <summary>Refuses further messages: the client leaves when it has those that are here.</summary>
+    public void Refuse()
+    {
+        lock (_guard) _closed = true;
+    }
+
     /// <summary>Takes all messages so far, for <see cref="TryNext"/>.</summary>
     /// <returns>False when there are none.</returns>
     public bool Take()
     {
-        if (_next < _taken.Count) return true;      // left over, because writing them failed
+        if (_next < _taken.Count) return true;      // left over: the client has enough unread, or writing failed
         _taken.Clear();
         if (_taken.Capacity > KeptPlaces) _taken.Capacity = 0;
         _next = 0;
         lock (_guard)
         {
             (_waiting, _taken) = (_taken, _waiting);
+            Volatile.Write(ref _takenBytes, _bytes);
             _bytes = 0;
         }
 
@@ -63,7 +71,9 @@ internal sealed class MessageQueue
     public bool TryNext([MaybeNullWhen(false)] out SharedMessage message)
     {
         message = _next < _taken.Count ? _taken[_next++] : null;
-        return message != null;
+        if (message == null) return false;
+        Volatile.Write(ref _takenBytes, _takenBytes - message.Length);      // by the session's own thread only
+        return true;
     }
 
     /// <summary>Releases the messages that wait, and refuses further ones. By the session's own thread.</summary>

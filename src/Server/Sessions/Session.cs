@@ -384,7 +384,8 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them after it.</remarks>
     internal void WriteMessages(ReplyWriter reply)
     {
-        if (TakeMessages()) WriteTakenMessages(reply, bytesMax: int.MaxValue);
+        // Ends: those left over first, then those that have come since.
+        for (int round = 0; round < 2 && TakeMessages(); round++) WriteTakenMessages(reply, bytesMax: int.MaxValue);
     }
 
     /// <summary>Takes the messages that wait for this client, unless it is in the middle of a reply.</summary>
@@ -397,8 +398,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
 
     /// <summary>Writes messages that <see cref="TakeMessages"/> took, until the output has <paramref name="bytesMax"/>
     /// bytes.</summary>
-    /// <returns>False when all of them have been written.</returns>
-    internal bool WriteTakenMessages(ReplyWriter reply, int bytesMax)
+    internal void WriteTakenMessages(ReplyWriter reply, int bytesMax)
     {
         Debug.Assert(_messages != null && !IsInReply, "messages are written between two replies");
         var output = reply.Output;
@@ -423,8 +423,6 @@ internal sealed class Session : ITrackingClient, ITicketHolder
                 message.Release();
             }
         }
-
-        return output.Length >= bytesMax;
     }
 
     /// <summary>The client is gone: nothing more is pushed to it, and nobody finds it any more. Called once, by whoever

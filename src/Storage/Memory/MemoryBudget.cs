@@ -182,8 +182,8 @@ internal sealed unsafe class MemoryBudget : IDisposable
         ChargeManaged(bytes);
     }
 
-    /// <summary>Charges other memory of that kind: what replicas have not read yet.</summary>
-    public void ChargeUnread(long bytes)
+    /// <summary>Charges native memory of that kind: the stream for replicas.</summary>
+    public void ChargeStream(long bytes)
     {
         Add(ref _feed, bytes);
         ChargeExternal(bytes);

@@ -288,8 +288,8 @@ public sealed class Store : IDisposable
     /// replicas.</summary>
     internal void ChargeFeed(long bytes) => Budget.ChargeFeed(bytes);
 
-    /// <summary>Charges what replicas have not read yet.</summary>
-    internal void ChargeUnread(long bytes) => Budget.ChargeUnread(bytes);
+    /// <summary>Charges native memory of that kind: the stream for replicas.</summary>
+    internal void ChargeStream(long bytes) => Budget.ChargeStream(bytes);
 
     /// <summary>Forgets the peak.</summary>
     public void ResetPeak() => Budget.ResetPeak();

@@ -200,7 +200,7 @@ public class OptionTableTests
 
     [Theory]
     [InlineData("slave-read-only", "no", "yes", null)]
-    [InlineData("maxmemory-samples", "11", "5", null)]
+    [InlineData("cluster-migration-barrier", "11", "1", null)]
     public void CONFIG_SET_of_an_option_without_effect_takes_only_what_is_so_anyway(
         string name, string value, string harmless, string? reason)
     {
@@ -213,6 +213,20 @@ public class OptionTableTests
         Assert.Null(OptionTable.TrySet(options, [(name, harmless)]).Error);
         Assert.Null(OptionTable.TrySet(options, [(name, before)]).Error);
         Assert.Null(OptionTable.TrySet(options, [(name, before)]).Error);
+    }
+
+    // How well or how hard something is to be done; it is done as well whatever they say.
+    [Theory]
+    [InlineData("maxmemory-samples", "10", "0")]
+    [InlineData("maxmemory-eviction-tenacity", "100", "101")]
+    [InlineData("active-expire-effort", "10", "11")]
+    public void Options_of_how_well_something_is_done_take_any_value(string name, string value, string outside)
+    {
+        var options = new ServerOptions();
+        Assert.Null(OptionTable.TrySet(options, [(name, value)]).Error);
+        Assert.Equal(value, OptionTable.Find(name)!.Read(options));
+        Assert.NotNull(OptionTable.TrySet(options, [(name, outside)]).Error);
+        Assert.Empty(OptionParser.Parse([$"--{name}", value]).Warnings);
     }
 
     // A tool that writes back what CONFIG GET answered is not refused, nor one that goes back to the default.

@@ -148,6 +148,40 @@ public sealed class ReplicaTests : IDisposable
     }
 
     [Fact]
+    public void What_several_replicas_have_not_read_is_held_once()
+    {
+        const int Replicas = 4, Writes = 2_000, ValueBytes = 10_000;
+        using var kv = KvInstance.Start("--repl-backlog-size", "16kb");
+        using var client = kv.Connect();
+        var lazy = Enumerable.Range(0, Replicas).Select(_ => kv.Connect()).ToArray();
+        foreach (var one in lazy)
+        {
+            one.Socket.ReceiveBufferSize = 64 * 1024;
+            Sync(one, "SYNC");
+        }
+
+        string value = new('x', ValueBytes);
+        for (int i = 0; i < Writes; i++) client.Ok($"SET a {value}");
+        long written = (long)Writes * ValueBytes;
+        // Some of it is on the way, in the buffers of the system.
+        long held = FeedBytes();
+        Assert.InRange(held, written / 2, 2 * written);
+        // They get all of it, in order, and nothing stays.
+        client.Ok("SET a last");
+        foreach (var one in lazy)
+        {
+            // Ends: with what was written, or the client's time to wait.
+            while (one.Read().Items![^1].String is var word && word != "last")
+                Assert.True(word.Length < 10 || word == value, word);
+        }
+
+        Eventually.Holds(() => FeedBytes() < 4 << 20, () => client.Ok("INFO memory").String);
+        foreach (var one in lazy) one.Dispose();
+
+        long FeedBytes() => long.Parse(client.Info("kv_mem_feed"), CultureInfo.InvariantCulture);
+    }
+
+    [Fact]
     public void What_is_published_reaches_subscribers_of_a_replica_in_its_place()
     {
         using var kv = KvInstance.StartOnDisk(_directory, "--appendonly", "yes", "--appendfsync", "everysec",

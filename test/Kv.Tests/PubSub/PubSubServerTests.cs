@@ -69,6 +69,44 @@ public class PubSubServerTests
         AwaitFigure(publisher, "kv_mem_messages", "0");
     }
 
+    [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
+    public void A_message_that_many_have_not_read_is_held_once_and_all_of_them_get_it(string transport)
+    {
+        const int Subscribers = 20, Messages = 300, MessageBytes = 60_000;
+        using var server = KvInstance.Start("--worker-threads", "2", "--transport", transport,
+            "--client-output-buffer-limit", "pubsub 0 0 0");
+        using var publisher = server.Connect();
+        var frozen = Enumerable.Range(0, Subscribers).Select(_ => server.Connect()).ToList();
+        try
+        {
+            foreach (var one in frozen)
+            {
+                one.Socket.ReceiveBufferSize = 64 * 1024;
+                one.Ok("SUBSCRIBE ch");
+            }
+
+            string text = new('x', MessageBytes);
+            for (int i = 0; i < Messages; i++) Assert.Equal(Subscribers, publisher.Ok($"PUBLISH ch {text}{i}").Integer);
+            long held = long.Parse(publisher.Info("used_memory"), CultureInfo.InvariantCulture);
+            // Beside the 18 MB each has a little in buffers of its own.
+            Assert.InRange(held, Messages * MessageBytes / 2, 3L * Messages * MessageBytes);
+            // Two leave in the middle, after a last command or without one: they get the rest all the same.
+            frozen[0].Send("QUIT");
+            frozen[1].Socket.Shutdown(System.Net.Sockets.SocketShutdown.Send);
+            foreach (var one in frozen)
+                for (int i = 0; i < Messages; i++) Assert.EndsWith($"x{i}", one.Read().Items![2].String);
+            Assert.Equal("+OK", frozen[0].Read().ToString());
+            Assert.True(frozen[0].IsClosedByServer());
+            Assert.True(frozen[1].IsClosedByServer());
+            Assert.Equal("pong", frozen[2].Command("PING").Items![0].String);
+            AwaitFigure(publisher, "kv_mem_messages", "0");
+        }
+        finally
+        {
+            frozen.ForEach(one => one.Dispose());
+        }
+    }
+
     // Through sockets: subscribers come, go and vanish while others publish; the counts return to 0.
     [Fact]
     public async Task Known_B04_counts_return_to_zero_after_subscribers_came_and_vanished()

@@ -215,6 +215,7 @@ internal static class ConnectionCommands
     private static void Quit(ref CommandContext context)
     {
         context.Session.CloseAfterReply = true;     // arguments are ignored, as ever
+        context.Session.WriteMessages(context.Reply);
         context.Reply.WriteOk();
     }
 

@@ -72,6 +72,17 @@ public sealed class LuaPauseTests
         + "'0x' .. z .. 'ff', '-0x' .. s, '0x' .. s .. 'g', '0x' .. z .. '.8p1', '\\0' .. s, '+' .. p .. '1', "
         + "p .. '-', z .. s:sub(1, 300), s .. '\\n', z .. '7\\0'} do "
         + "print(tonumber(n), tonumber(n, 16), tonumber(n, 7), tonumber(n, 2)) end", 60)]
+    [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0.' .. s, s .. '.5', "
+        + "s .. 'e-1999999', "
+        + "z .. '12e5', '0.' .. z .. '12e2000001', '-.' .. s .. 'e' .. z .. '5', '1e' .. z, '2.' .. z .. '1', "
+        + "'1.' .. z .. 'e', '1e' .. z .. '.', '.' .. s .. 'x', '1e-' .. s} do print(tonumber(n)) end", 310)]
+    [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0x' .. s .. 'p-8000000', '0x.' .. z "
+        + ".. '1fp8000004', '0x1p' .. z .. '7', '0x8.' .. s .. 'p-1075', '0x' .. z .. 'fg'} do print(tonumber(n)) end",
+        140)]
+    [InlineData("for i = 1, 300 do for _, n in ipairs{'0x1' .. ('0'):rep(i) .. '8000000000000p-1080', "
+        + "'0x1fffffffffffff' .. ('8'):rep(i), '0x' .. ('f'):rep(i) .. 'p-4', '0x0.' .. ('0'):rep(i) .. 'fp7', "
+        + "'0x10000000000000' .. ('0'):rep(i) .. '8' .. ('0'):rep(i) .. '1', '0x' .. i .. '.8p-' .. i * 4} do "
+        + "print(string.format('%.17g', tonumber(n) or -1)) end end", 1)]
     [InlineData("local t = {} for i = 1, 200000 do t[i + 0.5] = i end local n = 0 for k, v in next, t do n = n + k - v "
         + "end print(n, t[1.5], t[200000.5], t[200001.5])", 350)]
     [InlineData("local t = {} for i = 60000, 1, -1 do t[i] = i t[-i] = i end for i = 60001, 90000 do t[i] = i end "

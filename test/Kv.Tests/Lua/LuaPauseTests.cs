@@ -79,6 +79,9 @@ public sealed class LuaPauseTests
     [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0x' .. s .. 'p-8000000', '0x.' .. z "
         + ".. '1fp8000004', '0x1p' .. z .. '7', '0x8.' .. s .. 'p-1075', '0x' .. z .. 'fg'} do print(tonumber(n)) end",
         140)]
+    [InlineData("local t, s = {}, ('x'):rep(5000) for i = 1, 5000 do t[i] = i % 256 end local function f(...) "
+        + "local n = 0 for i = 1, 50 do n = n + math.max(...) + #string.char(...) + select('#', select(2, ...)) "
+        + "+ #{...} + select('#', s:byte(1, -1)) end return n end print(f(unpack(t)))", 300)]
     [InlineData("for i = 1, 300 do for _, n in ipairs{'0x1' .. ('0'):rep(i) .. '8000000000000p-1080', "
         + "'0x1fffffffffffff' .. ('8'):rep(i), '0x' .. ('f'):rep(i) .. 'p-4', '0x0.' .. ('0'):rep(i) .. 'fp7', "
         + "'0x10000000000000' .. ('0'):rep(i) .. '8' .. ('0'):rep(i) .. '1', '0x' .. i .. '.8p-' .. i * 4} do "

@@ -26,17 +26,20 @@ internal struct TableLook(LuaTable table)
     /// <returns>False: there are more.</returns>
     public bool TryFinish(ref LuaCall call, bool untilOther)
     {
-        int begin = _place, end = begin + PlacesAtOnce;
+        LuaTable table = Table!;
+        int place = _place, end = place + PlacesAtOnce, count = Count, last = Last;
+        bool hasOther = HasOther;
         // Ends: each round passes a place.
-        while (Table!.TryVisit(ref _place, end, out LuaValue key, out _))
+        while (table.TryVisit(ref place, end, out LuaValue key, out _))
         {
-            Count++;
-            HasOther = HasOther || !key.IsNumber || key.Number < 1 || key.Number != (int)key.Number;
-            if (!HasOther) Last = Math.Max(Last, (int)key.Number);
+            count++;
+            hasOther = hasOther || !key.IsNumber || key.Number < 1 || key.Number != (int)key.Number;
+            if (!hasOther) last = Math.Max(last, (int)key.Number);
             else if (untilOther) break;
         }
 
-        call.Spend((Math.Min(_place, end) - begin) >> 2);
-        return (HasOther && untilOther) || _place >= Table.Places;
+        call.Spend((Math.Min(place, end) - _place) >> 2);
+        (_place, Count, Last, HasOther) = (place, count, last, hasOther);
+        return (hasOther && untilOther) || place >= table.Places;
     }
 }

@@ -12,6 +12,9 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
     // Of a string at once, each of which takes as long as some instructions.
     private const int EscapesAtOnce = 8192, EscapeUnits = 32;
 
+    // Of a string that is written without an account of its bytes.
+    private const int ShortBytes = 64;
+
     // What is written otherwise: control bytes, quote, backslash, slash, delete.
     private static readonly SearchValues<byte> Escaped = SearchValues.Create(
         [.. Enumerable.Range(0, 32).Select(code => (byte)code), (byte)'"', (byte)'\\', (byte)'/', 127]);
@@ -237,8 +240,17 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
     private void WriteString(ref LuaCall call, LuaString text)
     {
         _writer.Add((byte)'"');
-        (_text, _textAt) = (text, 0);
-        WriteText(ref call);
+        var bytes = text.Span;
+        // Most strings are short, and have nothing that is written otherwise.
+        if (bytes.Length > ShortBytes || bytes.ContainsAny(Escaped))
+        {
+            (_text, _textAt) = (text, 0);
+            WriteText(ref call);
+            return;
+        }
+
+        _writer.Add(bytes);
+        _writer.Add((byte)'"');
     }
 
     private void WriteText(ref LuaCall call)

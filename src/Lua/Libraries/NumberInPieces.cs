@@ -2,21 +2,20 @@ using System.Buffers;
 
 namespace Kv.Lua.Libraries;
 
-/// <summary>tonumber of a long text: the spaces, zeros and digits that do not change the number are passed over piece
-/// by piece, and what is left is read at once.</summary>
-/// <remarks>Left are all digits where there is a point or an exponent.</remarks>
+/// <summary>tonumber of a long text, which is read piece by piece: what is around the number, then it.</summary>
 internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuation
 {
     private Stage _stage;
-    private SearchValues<byte> _digits = NumberSyntax.DigitsOf(numberBase);
-    private int _start, _end = text.Length, _at;
-    private bool _isHexadecimal;
+    private readonly SearchValues<byte> _digits = NumberSyntax.DigitsOf(numberBase);
+    private LongNumber _number;     // of base 10
+    private int _start, _end = text.Length, _at, _first;
 
     private enum Stage
     {
         ZeroByte,
         SpacesInFront,
         SpacesBehind,
+        Number,
         Digits,
         Zeros,
     }
@@ -54,6 +53,13 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
         }
 
         var piece = text.Span.Slice(_at, length);
+        if (_stage == Stage.Number)
+        {
+            int taken = _number.Take(piece);
+            _at += taken;
+            return taken < length || _at == _end;
+        }
+
         int found = _stage switch
         {
             Stage.ZeroByte => piece.IndexOf((byte)0),
@@ -82,14 +88,18 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
                 value = Read(text.Span[_start.._end]);
                 return true;
             case Stage.SpacesBehind:
-                _at = BeginOfDigits();
-                break;
-            case Stage.Digits when _at < _end:
+                _at = _first = BeginOfDigits();
                 // Of another base there is nothing but digits.
-                if (numberBase == 10) value = Read(text.Span[_start.._end]);
+                if (numberBase != 10) _stage = Stage.Number;
+                break;
+            case Stage.Number:
+                if (_number.Length != _end - _first) return true;
+                value = text.Span[_start] == '-' ? -_number.Value : _number.Value;
+                return true;
+            case Stage.Digits when _at < _end:
                 return true;
             case Stage.Digits:
-                _at = BeginOfDigits();
+                _at = _first;
                 break;
             case Stage.Zeros:
                 value = OfDigits();
@@ -105,19 +115,18 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
     {
         var rest = text.Span[_start.._end];
         int at = rest[0] is (byte)'-' or (byte)'+' ? 1 : 0;
-        _isHexadecimal = numberBase is 10 or 16 && rest[at] == '0' && (rest[at + 1] | 0x20) == 'x';
-        if (_isHexadecimal) _digits = NumberSyntax.DigitsOf(16);
-        return _start + at + (_isHexadecimal ? 2 : 0);
+        bool isHexadecimal = numberBase is 10 or 16 && rest[at] == '0' && (rest[at + 1] | 0x20) == 'x';
+        _number = new LongNumber(isHexadecimal ? 16 : 10);
+        return _start + at + (isHexadecimal ? 2 : 0);
     }
 
     // Of nothing but digits, after zeros in front of them.
     private LuaValue OfDigits()
     {
-        bool isNegative = text.Span[_start] == '-';
-        int count = Math.Min(_end - _at, NumberSyntax.InfiniteDigits);
-        // More digits make it no larger: it is infinite, or the largest of 64 bits.
-        byte[] shortened = [.. isNegative ? "-"u8 : ""u8, .. _isHexadecimal ? "0x"u8 : ""u8, (byte)'0',
-            .. text.Span.Slice(_at, count)];
+        // More digits of any base make it no larger: it is the largest of 64 bits.
+        const int most = 65;
+        var digits = text.Span.Slice(_at, Math.Min(_end - _at, most));
+        byte[] shortened = [.. text.Span[_start] == '-' ? "-"u8 : ""u8, (byte)'0', .. digits];
         return Read(shortened);
     }
 

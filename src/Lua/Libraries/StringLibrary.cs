@@ -48,6 +48,7 @@ internal static class StringLibrary
         if (first > last) return call.Return();
         int from = (int)first, count = (int)last - from + 1;
         if (count >= ResultsMax) throw call.Failure("stack overflow (string slice too long)");
+        call.Spend(4L * count);
         var results = call.Results(count);
         for (int i = 0; i < count; i++) results[i] = text.Span[from - 1 + i];
         return count;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 
 namespace Kv.Lua.Libraries;
 
@@ -25,7 +26,12 @@ internal abstract class TextInPieces(byte[] bytes) : Continuation
     /// <returns>As a host's function: the string is its result.</returns>
     public int Begin(ref LuaCall call) => Resume(ref call, 0, 0);
 
-    public override int Resume(ref LuaCall call, int at, int count)
+    public override int Resume(ref LuaCall call, int at, int count) =>
+        TryMake(ref call, out var text) ? call.Return(text) : call.Pause(this);
+
+    /// <summary>Makes the next pieces, for somebody who wants the string for something else than a result.</summary>
+    /// <returns>False: the budget is used up before the last one.</returns>
+    public bool TryMake(ref LuaCall call, [NotNullWhen(true)] out LuaString? text)
     {
         Debug.Assert(!call.Machine.IsWaiting, "only the budget puts it aside");
         // Ends: each round fills a piece, the last of which may be empty.
@@ -35,8 +41,8 @@ internal abstract class TextInPieces(byte[] bytes) : Continuation
             Fill(bytes.AsSpan(_done, length), _done);
             _done += length;
             call.Spend(length >> 4);
-            if (_done == bytes.Length) return call.Return(new LuaString(bytes));
-            if (call.IsOverBudget) return call.Pause(this);
+            text = _done == bytes.Length ? new LuaString(bytes) : null;
+            if (text != null || call.IsOverBudget) return text != null;
         }
     }
 

@@ -4,7 +4,8 @@ namespace Kv.Lua.Libraries;
 
 /// <summary>The bytes of a string whose length is not known before it is whole, in parts that are never
 /// copied.</summary>
-/// <remarks>Threads: one machine's.</remarks>
+/// <remarks>Threads: one machine's. Each has one for the libraries that write: while one of them does, nothing else of
+/// the script runs, also when it is put aside in between.</remarks>
 internal sealed class TextParts(MemoryAccount account)
 {
     private const int FirstBytes = 128, PartBytes = 64 << 10;
@@ -19,9 +20,18 @@ internal sealed class TextParts(MemoryAccount account)
     /// <summary>What it takes of memory, with what it only refers to.</summary>
     public long Bytes => _fullBytes + _last.Length;
 
+    /// <summary>Begins anew; the room of a short string is kept.</summary>
+    public void Clear()
+    {
+        // The parts may still be those of a string that is being made of them.
+        if (_full.Count > 0) _last = [];
+        _full.Clear();
+        (_first, _used, _fullBytes) = (0, 0, 0);
+    }
+
     public void Add(byte value)
     {
-        if (_used == _last.Length) Grow();
+        if (_used == _last.Length) Grow(1);
         _last[_used++] = value;
     }
 
@@ -30,12 +40,26 @@ internal sealed class TextParts(MemoryAccount account)
         // Ends: each round copies some of them.
         while (!bytes.IsEmpty)
         {
-            if (_used == _last.Length) Grow();
+            if (_used == _last.Length) Grow(Math.Min(bytes.Length, PartBytes));
             int length = Math.Min(bytes.Length, _last.Length - _used);
             bytes[..length].CopyTo(_last.AsSpan(_used));
             _used += length;
             bytes = bytes[length..];
         }
+    }
+
+    /// <summary>Room for at least <paramref name="count"/> bytes, which are few; call <see cref="Wrote"/> with how many
+    /// were written.</summary>
+    public Span<byte> Room(int count)
+    {
+        if (_last.Length - _used < count) Grow(count);
+        return _last.AsSpan(_used);
+    }
+
+    public void Wrote(int count)
+    {
+        Debug.Assert(count <= _last.Length - _used, "more was written than there was room for");
+        _used += count;
     }
 
     /// <summary>Adds a part of a string, which is not copied where it is long.</summary>
@@ -56,14 +80,21 @@ internal sealed class TextParts(MemoryAccount account)
 
     /// <summary>Ends a host's function with the string.</summary>
     public int Return(ref LuaCall call) =>
-        _full.Count == 0 ? call.Return(call.Text(_last.AsSpan(0, _used))) : Joined(ref call).Begin(ref call);
+        IsLong ? Joined(ref call).Begin(ref call) : call.Return(Text(ref call));
 
     /// <summary>Likewise, with a second result.</summary>
     public int Return(ref LuaCall call, double more) =>
-        _full.Count == 0 ? call.Return(call.Text(_last.AsSpan(0, _used)), more)
-            : new Counted(Joined(ref call), more).Begin(ref call);
+        IsLong ? new Counted(Joined(ref call), more).Begin(ref call) : call.Return(Text(ref call), more);
 
-    private JoinedText Joined(ref LuaCall call)
+    /// <summary>Whether the string is to be made in pieces (<see cref="Joined"/>); otherwise it is
+    /// <see cref="Text"/>.</summary>
+    public bool IsLong => _full.Count > 0;
+
+    /// <summary>The string.</summary>
+    public LuaString Text(ref LuaCall call) => call.Text(_last.AsSpan(0, _used));
+
+    /// <summary>What makes the string in pieces.</summary>
+    public JoinedText Joined(ref LuaCall call)
     {
         EndPart();
         return new JoinedText(TextInPieces.Room(ref call, Length), [.. _full]);
@@ -78,19 +109,20 @@ internal sealed class TextParts(MemoryAccount account)
     }
 
     // The first is filled up by twice as much, so that short strings take little; later ones stay where they are.
-    private void Grow()
+    private void Grow(int count)
     {
-        Debug.Assert(_used == _last.Length, "there is no room");
-        int size = Math.Min(PartBytes, Math.Max(FirstBytes, _last.Length * 2));
-        account.Charge(size);
-        if (_last.Length < PartBytes)
+        Debug.Assert(count is > 0 and <= PartBytes && _last.Length - _used < count, "there is no room");
+        int size = Math.Min(PartBytes, Math.Max(FirstBytes, Math.Max(_last.Length * 2, _used + count)));
+        if (_last.Length < PartBytes && _used + count <= size)
         {
+            account.Charge(size);
             Array.Resize(ref _last, size);
             return;
         }
 
+        account.Charge(PartBytes);
         EndPart();
-        _last = new byte[size];
+        _last = new byte[PartBytes];
         _first = _used = 0;
     }
 

@@ -40,7 +40,8 @@ internal static class Calls
     {
         coroutine.Top = function + 1 + count;
         coroutine.EnsureStack(coroutine.Top + Coroutine.Spare);
-        machine.Budget--;
+        // There may be thousands of arguments, each of which is looked at or copied.
+        machine.Budget -= 1 + count;
         var call = new LuaCall(machine, coroutine, function, count);
         machine.IsInHost = true;
         int code = builtin.Body(ref call);
@@ -120,7 +121,7 @@ internal static class Calls
         Enter(machine, coroutine, closure, below, count, target, wanted, after);
     }
 
-    public static void TakeDots(Coroutine coroutine, ref Frame frame, int target, int wanted)
+    public static void TakeDots(LuaMachine machine, Coroutine coroutine, ref Frame frame, int target, int wanted)
     {
         int extra = frame.Extra, from = frame.Base - extra;
         if (wanted < 0)
@@ -131,6 +132,7 @@ internal static class Calls
         }
 
         int taken = Math.Min(extra, wanted);
+        machine.Budget -= taken;
         coroutine.Stack.AsSpan(from, taken).CopyTo(coroutine.Stack.AsSpan(target));
         coroutine.Stack.AsSpan(target + taken, wanted - taken).Fill(LuaValue.Nil);
     }

@@ -695,7 +695,7 @@ internal static class Interpreter
 
                     case Opcode.Dots:
                         frame.Pc = (int)pc;
-                        Calls.TakeDots(coroutine, ref frame, start + i.A, i.B - 1);
+                        Calls.TakeDots(machine, coroutine, ref frame, start + i.A, i.B - 1);
                         r = ref Unsafe.Add(ref MemoryMarshal.GetArrayDataReference(coroutine.Stack), start);
                         continue;
 

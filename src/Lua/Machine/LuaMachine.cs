@@ -45,7 +45,7 @@ public sealed class LuaMachine
         StringMetatable = new LuaTable(Account);
         Current = _main = new Coroutine(Account);
         Random = new RandomSequence();
-        Writer = new ByteWriter(Account);
+        Writer = new TextParts(Account);
         StandardLibraries.AddTo(this);
     }
 
@@ -100,7 +100,7 @@ public sealed class LuaMachine
     internal PatternMatch Pattern { get; } = new();
 
     /// <summary>What libraries write strings with, one at a time.</summary>
-    internal ByteWriter Writer { get; }
+    internal TextParts Writer { get; }
 
     /// <summary>Library functions that are made once for the machine, and hold values while they run.</summary>
     internal List<StandingFunction> Standing { get; } = [];
@@ -344,7 +344,7 @@ public sealed class LuaMachine
         _walk.Visit(new LuaValue(Current));
         _walk.Visit(new LuaValue(_main));
         _walk.Visit(PendingError);
-        _walk.Add(Writer.Capacity);
+        _walk.Add(Writer.Bytes);
         foreach (var standing in Standing) standing.Visit(_walk);
         Kept.Visit(_walk);
         Running?.Visit(_walk);

@@ -44,10 +44,19 @@ public sealed partial class LuaTable
     /// <summary>The next key and value from a place on, in the order of a traversal.</summary>
     /// <param name="place">0 to begin; where to go on.</param>
     /// <returns>False at the end.</returns>
-    public bool TryVisit(ref int place, out LuaValue key, out LuaValue value)
+    public bool TryVisit(ref int place, out LuaValue key, out LuaValue value) =>
+        TryVisit(ref place, int.MaxValue, out key, out value);
+
+    /// <summary>The next key and value from a place on, and before another.</summary>
+    /// <param name="place">0 to begin; where to go on: <paramref name="end"/>, or <see cref="Places"/> at the
+    /// end.</param>
+    /// <param name="end">So many places are passed at most: those without a value take time, too.</param>
+    /// <returns>False: there is none.</returns>
+    internal bool TryVisit(ref int place, int end, out LuaValue key, out LuaValue value)
     {
         if (place == 0) BeginVisit();
-        for (; place < _size; place++)
+        int size = Math.Min(end, _size);
+        for (; place < size; place++)
         {
             var values = ChunkOf(place);
             if (values is null) place |= ChunkValues - 1;       // to its end
@@ -57,8 +66,9 @@ public sealed partial class LuaTable
             return true;
         }
 
-        place = Math.Max(place, _size);     // a chunk that is not there may be cut short
-        for (; place - _size < _used; place++)
+        if (size == _size) place = Math.Max(place, _size);     // a chunk that is not there may be cut short
+        int nodes = Math.Min(end - _size, _used);
+        for (; place - _size < nodes; place++)
         {
             ref Node node = ref NodeAt(place - _size);
             if (node.Value.IsNil) continue;

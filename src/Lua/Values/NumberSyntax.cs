@@ -9,18 +9,15 @@ internal static class NumberSyntax
 {
     private const int TextMax = 64;
 
-    // Longer texts are shortened before they are read.
-    private const int ManyBytes = 4096;
-
-    /// <summary>A whole number of more digits is infinite: the largest has 309.</summary>
-    public const int InfiniteDigits = 400;
-
-    /// <summary>Digits after which no more change a number, but for whether they are all zero: none that is half way
-    /// between two neighbours has more than 767.</summary>
-    private const int DecidingDigits = 1000;
+    /// <summary>Of longer texts .NET reads only the digits that decide.</summary>
+    public const int ManyBytes = 4096;
 
     /// <summary>White space.</summary>
     public static readonly SearchValues<byte> Spaces = SearchValues.Create(" \t\n\v\f\r"u8);
+
+    // What nan may have in brackets.
+    private static readonly SearchValues<byte> Payload =
+        SearchValues.Create("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"u8);
 
     // Of each base up to 36.
     private static readonly SearchValues<byte>[] s_digits = [.. Enumerable.Range(0, 37).Select(numberBase =>
@@ -67,10 +64,16 @@ internal static class NumberSyntax
     {
         int sign = !text.IsEmpty && text[0] is (byte)'-' or (byte)'+' ? 1 : 0, length = sign;
         var rest = text[sign..];
-        if (rest.Length > 2 && rest[0] == '0' && (rest[1] | 0x20) == 'x' && HexadecimalLength(rest[2..]) is > 0 and var
-            digits)
-            length += 2 + digits;
-        else if (StartsWithWord(rest, "infinity"u8)) length += 8;
+        if (rest.Length > 2 && rest[0] == '0' && (rest[1] | 0x20) == 'x')
+        {
+            var read = new LongNumber(16);
+            read.Take(rest[2..]);
+            if (read.Length == 0) return DecimalPrefix(text, sign, out number);
+            number = text[0] == '-' ? -read.Value : read.Value;
+            return sign + 2 + read.Length;
+        }
+
+        if (StartsWithWord(rest, "infinity"u8)) length += 8;
         else if (StartsWithWord(rest, "inf"u8)) length += 3;
         else if (StartsWithWord(rest, "nan"u8)) length += 3 + PayloadLength(rest[3..]);
         else return DecimalPrefix(text, sign, out number);
@@ -87,9 +90,8 @@ internal static class NumberSyntax
     private static int PayloadLength(ReadOnlySpan<byte> text)
     {
         if (text.IsEmpty || text[0] != '(') return 0;
-        int at = 1;
-        while (at < text.Length && (DigitOf(text[at]) < 36 || text[at] == '_')) at++;
-        return at < text.Length && text[at] == ')' ? at + 1 : 0;
+        int end = text[1..].IndexOfAnyExcept(Payload) + 1;
+        return end > 0 && text[end] == ')' ? end + 1 : 0;
     }
 
     private static int DecimalPrefix(ReadOnlySpan<byte> text, int sign, out double number)
@@ -108,8 +110,10 @@ internal static class NumberSyntax
 
         at = sign + DecimalLength(text[sign..]);
         number = 0;
-        return at > sign && double.TryParse(text[..at], NumberStyles.Float, CultureInfo.InvariantCulture, out number)
-            ? at : 0;
+        if (at == sign) return 0;
+        ReadDecimal(text[sign..at], out number);
+        if (text[0] == '-') number = -number;
+        return at;
     }
 
     /// <summary>Bytes of a text's beginning that are a decimal number without sign: digits with at most one point, and
@@ -128,8 +132,7 @@ internal static class NumberSyntax
         if (at == text.Length || (text[at] | 0x20) != 'e') return at;
         int exponent = at + 1;
         if (exponent < text.Length && text[exponent] is (byte)'+' or (byte)'-') exponent++;
-        int end = exponent;
-        while (end < text.Length && IsDigit(text[end])) end++;
+        int end = exponent + DigitsOf(text[exponent..]);
         return end > exponent ? end : at;
     }
 
@@ -138,22 +141,6 @@ internal static class NumberSyntax
     {
         int end = text.IndexOfAnyExceptInRange((byte)'0', (byte)'9');
         return end < 0 ? text.Length : end;
-    }
-
-    // Likewise, hexadecimal, after its "0x".
-    private static int HexadecimalLength(ReadOnlySpan<byte> text)
-    {
-        int at = 0, digits = 0;
-        for (; at < text.Length && DigitOf(text[at]) < 16; at++) digits++;
-        if (at < text.Length && text[at] == '.')
-            for (at++; at < text.Length && DigitOf(text[at]) < 16; at++) digits++;
-        if (digits == 0) return 0;
-        if (at == text.Length || (text[at] | 0x20) != 'p') return at;
-        int exponent = at + 1;
-        if (exponent < text.Length && text[exponent] is (byte)'+' or (byte)'-') exponent++;
-        int end = exponent;
-        while (end < text.Length && IsDigit(text[end])) end++;
-        return end > exponent ? end : at;
     }
 
     /// <summary>Reads a number with white space around it: decimal, hexadecimal, inf or nan, as strtod takes
@@ -171,7 +158,7 @@ internal static class NumberSyntax
 
         bool isRead;
         if (text.Length > 2 && text[0] == '0' && (text[1] | 0x20) == 'x')
-            isRead = TryHexadecimal(text[2..], out number);
+            isRead = TryLong(text[2..], 16, out number);
         else if (IsDigit(text[0]) || text[0] == '.') isRead = TryDecimal(text, out number);
         else isRead = TryWord(text, out number);
         if (negative) number = -number;
@@ -234,69 +221,23 @@ internal static class NumberSyntax
         // Only what strtod takes.
         number = 0;
         if (DecimalLength(text) != text.Length) return false;
-        if (text.Length > ManyBytes) text = Shortened(text);
-        return double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
+        ReadDecimal(text, out number);
+        return true;
     }
 
-    // A shorter text of an equal number: of a whole number that has more digits than any double, or of one with digits
-    // after the point of which it only matters whether all are zero.
-    private static ReadOnlySpan<byte> Shortened(ReadOnlySpan<byte> text)
+    private static void ReadDecimal(ReadOnlySpan<byte> text, out double number)
     {
-        int whole = DigitsOf(text);
-        if (whole == text.Length)
-        {
-            int first = text.IndexOfAnyExcept((byte)'0');
-            return first < 0 ? "0"u8 : whole - first > InfiniteDigits ? "1e999"u8 : text[first..];
-        }
-
-        if (text[whole] != '.') return text;
-        int end = whole + 1 + DigitsOf(text[(whole + 1)..]), kept = whole + 1 + (2 * DecidingDigits);
-        if (end <= kept || !text[..(kept - DecidingDigits)].ContainsAnyInRange((byte)'1', (byte)'9')) return text;
-        byte more = (byte)(text[kept..end].ContainsAnyExcept((byte)'0') ? '1' : '0');
-        return (byte[])[.. text[..kept], more, .. text[end..]];
+        if (text.Length > ManyBytes) TryLong(text, 10, out number);
+        else double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
     }
 
-    private static bool TryHexadecimal(ReadOnlySpan<byte> text, out double number)
+    private static bool TryLong(ReadOnlySpan<byte> text, int numberBase, out double number)
     {
-        number = 0;
-        int digits = 0, point = -1, at = 0, exponent = 0;
-        for (; at < text.Length; at++)
-        {
-            if (text[at] == '.' && point < 0)
-            {
-                point = digits;
-                continue;
-            }
-
-            int digit = DigitOf(text[at]);
-            if (digit >= 16) break;
-            number = (number * 16) + digit;
-            digits++;
-        }
-
-        if (digits == 0) return false;
-        if (point >= 0) exponent = -4 * (digits - point);
-        if (at < text.Length && (text[at] | 0x20) == 'p')
-        {
-            int used = PowerOf(text[(at + 1)..], out int power);
-            if (used == 0) return false;
-            exponent += power;
-            at += 1 + used;
-        }
-
-        number = Math.ScaleB(number, exponent);
-        return at == text.Length;
-    }
-
-    // A sign, and digits: what is beyond any number stays so.
-    private static int PowerOf(ReadOnlySpan<byte> text, out int power)
-    {
-        const int beyond = 1_000_000;
-        int sign = !text.IsEmpty && text[0] is (byte)'-' or (byte)'+' ? 1 : 0, at = sign;
-        for (power = 0; at < text.Length && IsDigit(text[at]); at++)
-            power = Math.Min(beyond, (power * 10) + text[at] - '0');
-        if (sign == 1 && text[0] == '-') power = -power;
-        return at == sign ? 0 : at;
+        var read = new LongNumber(numberBase);
+        read.Take(text);
+        bool isNumber = read.Length == text.Length;
+        number = isNumber ? read.Value : 0;
+        return isNumber;
     }
 
     private static bool TryWord(ReadOnlySpan<byte> text, out double number)

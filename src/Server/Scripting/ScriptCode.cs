@@ -26,4 +26,7 @@ internal abstract class ScriptCode(ScriptFlags flags, LuaChunk chunk)
     /// <summary>Whether it took longer than a turn when it ran last: the next one looks for a place among the long
     /// commands before it begins, since it cannot wait for one after its first change. A hint, as above.</summary>
     public bool TakesTurns { get; set; }
+
+    /// <summary>Whether it has run, so that <see cref="TakesTurns"/> says something. A hint, as above.</summary>
+    public bool HasRun { get; set; }
 }

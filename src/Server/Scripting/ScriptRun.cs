@@ -200,7 +200,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     {
         bool isOfSnapshot = context.Store.SnapshotWait.MayHaveTo
             && context.Store.SnapshotWait.TryAwait(context.ListKeys(first, keys));
-        _awaitsPlace = _script!.TakesTurns && !_server.Store.SteppedHolds.HasPlace;
+        _awaitsPlace = !FindsPlace;
         if (!isOfSnapshot && !_awaitsPlace && TryRunHolding(ref context, first, keys)) return;
         _awaiting = context.Args.Keep(context.Server.Store);
         (_firstKey, _keyCount) = (first, keys);
@@ -208,6 +208,10 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         if (isOfSnapshot) context.AwaitSnapshot();
         else context.Session.NoteComesAgain();
     }
+
+    // What was short when it ran last begins at once, however many long ones there are.
+    private bool FindsPlace => _script!.TakesTurns ? _server.Store.SteppedHolds.HasPlace
+        : _script.HasRun || _server.Store.SteppedHolds.HasPlaceForNew;
 
     private unsafe void BeginAwaited(ref CommandContext context)
     {
@@ -223,7 +227,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             return;
         }
 
-        bool hasPlace = !_awaitsPlace || isLate || _server.Store.SteppedHolds.HasPlace;
+        bool hasPlace = !_awaitsPlace || isLate || FindsPlace;
         if (!hasPlace || context.Store.SnapshotWait.TryAwait(context.ListKeys(_firstKey, _keyCount)))
         {
             context.AwaitSnapshot();
@@ -292,6 +296,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             bool takesTurns = RunOn(isTurn: true) == LuaOutcome.Suspended;
             // All workers read it.
             if (_script!.TakesTurns != takesTurns) _script.TakesTurns = takesTurns;
+            if (!_script.HasRun) _script.HasRun = true;
             if (takesTurns)
             {
                 bool mayBeginAnew = comesAgain && !_fate.HasWritten;

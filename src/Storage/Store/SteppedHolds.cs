@@ -21,6 +21,10 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// long already. One that finds none of them either is done in one turn.</summary>
     internal const int UsesMax = 64;
 
+    /// <summary>At so many, one more of which nobody knows whether it takes long does not begin: it might change
+    /// something first. The rest is left to those that were short before.</summary>
+    internal const int NewUsesMax = 48;
+
     /// <summary>Sessions are kept for so many uses: a store has a limited number, and each has memory.</summary>
     private const int IdleSessionsMax = 4;
 
@@ -130,6 +134,10 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// end of all.</summary>
     public bool HasPlace =>
         Volatile.Read(ref _closedUntil) <= Stopwatch.GetTimestamp() && UsesCount < WaitedUsesMax;
+
+    /// <summary>Whether there was a place just now for one more use that may turn out to be one when it can no longer
+    /// wait.</summary>
+    public bool HasPlaceForNew => UsesCount < NewUsesMax;
 
     /// <summary>Whether there was no place at all just now.</summary>
     public bool IsFull => UsesCount == UsesMax;

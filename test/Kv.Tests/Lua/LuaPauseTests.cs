@@ -72,6 +72,20 @@ public sealed class LuaPauseTests
         + "'0x' .. z .. 'ff', '-0x' .. s, '0x' .. s .. 'g', '0x' .. z .. '.8p1', '\\0' .. s, '+' .. p .. '1', "
         + "p .. '-', z .. s:sub(1, 300), s .. '\\n', z .. '7\\0'} do "
         + "print(tonumber(n), tonumber(n, 16), tonumber(n, 7), tonumber(n, 2)) end", 60)]
+    [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0.' .. s, s .. '.5', "
+        + "s .. 'e-1999999', "
+        + "z .. '12e5', '0.' .. z .. '12e2000001', '-.' .. s .. 'e' .. z .. '5', '1e' .. z, '2.' .. z .. '1', "
+        + "'1.' .. z .. 'e', '1e' .. z .. '.', '.' .. s .. 'x', '1e-' .. s} do print(tonumber(n)) end", 310)]
+    [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0x' .. s .. 'p-8000000', '0x.' .. z "
+        + ".. '1fp8000004', '0x1p' .. z .. '7', '0x8.' .. s .. 'p-1075', '0x' .. z .. 'fg'} do print(tonumber(n)) end",
+        140)]
+    [InlineData("local t, s = {}, ('x'):rep(5000) for i = 1, 5000 do t[i] = i % 256 end local function f(...) "
+        + "local n = 0 for i = 1, 50 do n = n + math.max(...) + #string.char(...) + select('#', select(2, ...)) "
+        + "+ #{...} + select('#', s:byte(1, -1)) end return n end print(f(unpack(t)))", 300)]
+    [InlineData("for i = 1, 300 do for _, n in ipairs{'0x1' .. ('0'):rep(i) .. '8000000000000p-1080', "
+        + "'0x1fffffffffffff' .. ('8'):rep(i), '0x' .. ('f'):rep(i) .. 'p-4', '0x0.' .. ('0'):rep(i) .. 'fp7', "
+        + "'0x10000000000000' .. ('0'):rep(i) .. '8' .. ('0'):rep(i) .. '1', '0x' .. i .. '.8p-' .. i * 4} do "
+        + "print(string.format('%.17g', tonumber(n) or -1)) end end", 1)]
     [InlineData("local t = {} for i = 1, 200000 do t[i + 0.5] = i end local n = 0 for k, v in next, t do n = n + k - v "
         + "end print(n, t[1.5], t[200000.5], t[200001.5])", 350)]
     [InlineData("local t = {} for i = 60000, 1, -1 do t[i] = i t[-i] = i end for i = 60001, 90000 do t[i] = i end "
@@ -86,19 +100,49 @@ public sealed class LuaPauseTests
     public void It_takes_many_turns_and_gives_the_same(string program, int turnsLeast)
     {
         var output = new StringBuilder();
-        var machine = LuaRun.Machine(output);
-        machine.Begin(LuaMachine.Compile(Encoding.Latin1.GetBytes(program), "@program"));
-        int turns = 1;
-        // Ends: each turn gets on.
-        for (; machine.Run(Budget) == LuaOutcome.Suspended; turns++)
-        {
-        }
-
+        int turns = Turns(program, output);
         Assert.True(turns >= turnsLeast, $"{turns} turns");
-        Assert.True(machine.Error.IsNil, machine.Error.ToString());
         Assert.Equal(LuaRun.Output(program, NoEnd), output.ToString());
         if (!program.Contains("pcall", StringComparison.Ordinal))
             Assert.Equal(LuaOracle.Output(program), output.ToString());
+    }
+
+    // Of libraries that lua5.1 has not.
+    [Theory]
+    [InlineData(Text + "for i = 1, 5 do local j = cjson.encode(s) print(#j, j:sub(2, -2) == s) end", 80)]
+    [InlineData(Text + "s = s:gsub('f', string.char(10, 0)):gsub('e', string.char(47, 34, 92)) "
+        + "local j = cjson.encode({s, 'x', s}) for i = 1, 4 do local t = cjson.decode(j) "
+        + "print(t[1] == s, t[3] == s) end print(#j, j:sub(1, 99))", 400)]
+    [InlineData(Text + "local j = cjson.encode({[s] = 1, [s .. 'z'] = s, x = {s}}) local t = cjson.decode(j) "
+        + "print(#j, t[s], t[s .. 'z'] == s, t.x[1] == s, next(t) == s)", 80)]
+    [InlineData(Text + "local b, q = string.char(92), string.char(34) local t = q .. s for _, j in ipairs{t, t .. b, "
+        + "t .. b .. 'u12', t .. b .. 'q' .. q, t .. string.char(0) .. q, t .. q .. ' 5', '{' .. t .. q .. '  ' .. q, "
+        + "t .. b .. 'u0041' .. b .. 'ud83d' .. b .. 'ude00', '[' .. t .. q .. ',', b .. t} do "
+        + "print(pcall(cjson.decode, j)) end print(cjson.decode(t .. b .. 'u0041' .. q):sub(-3))", 1)]
+    [InlineData("local p = (' '):rep(5e6) print(cjson.decode(p .. '5' .. p), cjson.decode(p .. '[' .. p .. '{}]')[1], "
+        + "pcall(cjson.decode, p), pcall(cjson.decode, '{' .. p))", 260)]
+    [InlineData("local s, z = ('1'):rep(2e6), ('0'):rep(2e6) for _, n in ipairs{'0.' .. s, s .. '.5', "
+        + "s .. 'e-1999999', "
+        + "'12' .. z .. 'e-2000000', '-0.' .. s .. 'E+' .. z .. '5', '1e' .. z, '0x' .. s .. 'p-8000000', s .. 'e', "
+        + "s .. 'e+', s .. '.', s .. '.5.5', s .. 'x', '0x' .. z .. 'g', '-' .. s .. 'e+x', '-' .. z, "
+        + "'0x' .. z .. 'p'} "
+        + "do print(pcall(cjson.decode, n)) print(pcall(cjson.decode, '[' .. n .. ' ,2]')) end", 600)]
+    [InlineData("local a, b, c = {}, {}, {} for i = 1, 300000 do a[i] = 1 b[i] = 1 c[i + .5] = 1 end b.x = 1 "
+        + "print(#cjson.encode(a), #cjson.encode(b), #cjson.encode(c), #cmsgpack.pack({a, b, c})) a[1e9] = 1 "
+        + "for i = 1, 20 do print(pcall(cjson.encode, a)) end", 1)]
+    [InlineData("local t, u = {}, {} for i = 1, 300000 do t[i + .5] = 1 end for i = 1, 300000 do t[i + .5] = nil end "
+        + "for i = 1, 50 do u[i] = t end print(#cjson.encode(u), #cmsgpack.pack(u), #cjson.encode({x = t, y = t}))",
+        2000)]
+    [InlineData(Text + "s = s:rep(4) for i = 1, 20 do local p = cmsgpack.pack(s, {s, [s] = 1}) "
+        + "local a, b = cmsgpack.unpack(p) print(#p, a == s, b[1] == s, b[s]) end", 1000)]
+    [InlineData(Text + "s = s:rep(4) for i = 1, 20 do local p = struct.pack('>sc0i4', s, s, 7) "
+        + "local a, b = struct.unpack('>sc7', p .. '0123456') print(#p, p:sub(-6):byte(1, 6), a == s, b) end", 500)]
+    public void Json_and_the_like_take_many_turns_and_give_the_same(string program, int turnsLeast)
+    {
+        var output = new StringBuilder();
+        int turns = Turns(program, output);
+        Assert.True(turns >= turnsLeast, $"{turns} turns");
+        Assert.Equal(LuaRun.Output(program, NoEnd), output.ToString());
     }
 
     // Patterns with all kinds of items, put aside after each few steps.
@@ -139,5 +183,19 @@ public sealed class LuaPauseTests
         Assert.Equal(LuaOutcome.Done, LuaRun.ToItsEnd(machine));
         Assert.Equal(length, machine.Results[0].AsNumber);
         Assert.Equal(length + LuaString.OverheadBytes, machine.Results[1].AsNumber);
+    }
+
+    private static int Turns(string program, StringBuilder output)
+    {
+        var machine = LuaRun.Machine(output);
+        machine.Begin(LuaMachine.Compile(Encoding.Latin1.GetBytes(program), "@program"));
+        int turns = 1;
+        // Ends: each turn gets on.
+        for (; machine.Run(Budget) == LuaOutcome.Suspended; turns++)
+        {
+        }
+
+        Assert.True(machine.Error.IsNil, machine.Error.ToString());
+        return turns;
     }
 }

@@ -62,6 +62,7 @@ public sealed class LongScriptTests
     /// them.</summary>
     [Theory]
     [InlineData("each its own text, so nobody knows that it takes long", 40, true)]
+    [InlineData("more such texts than there are places", 150, true)]
     [InlineData("one text, which is known to take long", 100, false)]
     public void Scripts_that_have_written_leave_the_worker_to_others(string what, int count, bool areNew)
     {

@@ -20,6 +20,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
         FirstElement,
         FirstKey,
         Key,
+        Colon,
         AfterValue,
         End,
     }
@@ -50,8 +51,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
 
     public override void Visit(MemoryWalk walk)
     {
-        walk.Visit(_lexer.Input);
-        walk.Visit(_lexer.Text);
+        _lexer.Visit(walk);
         walk.Visit(_result);
         for (int i = 0; i < _depth; i++)
             if (_levels[i].Key is { } key) walk.Visit(key);
@@ -68,7 +68,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
 
     private int Run(ref LuaCall call)
     {
-        // Ends: each round passes a word of the text.
+        // Ends: each round passes a word of the text, or some of a long one.
         while (true)
         {
             if (++_sinceLook >= WordsBetweenLooks)
@@ -79,6 +79,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
             }
 
             JsonToken token = _lexer.Next(ref call);
+            if (token == JsonToken.Unfinished) return call.Pause(this);
             switch (_want)
             {
                 case Want.FirstElement when token == JsonToken.ArrayEnd:
@@ -90,6 +91,10 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
                     break;
                 case Want.FirstKey or Want.Key:
                     TakeKey(ref call, token);
+                    break;
+                case Want.Colon:
+                    if (token != JsonToken.Colon) throw Expected(ref call, "colon", token);
+                    _want = Want.Value;
                     break;
                 case Want.AfterValue:
                     AfterValue(ref call, token);
@@ -162,9 +167,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
     {
         if (token != JsonToken.String) throw Expected(ref call, "object key string", token);
         _levels[_depth - 1].Key = _lexer.Text;
-        token = _lexer.Next(ref call);
-        if (token != JsonToken.Colon) throw Expected(ref call, "colon", token);
-        _want = Want.Value;
+        _want = Want.Colon;
     }
 
     private void AfterValue(ref LuaCall call, JsonToken token)

@@ -7,16 +7,25 @@ namespace Kv.Lua.Libraries.Json;
 /// memory only.</remarks>
 internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
 {
-    private const int FirstLevels = 8, LevelBytes = 24, NumberBytesMax = 32, ValuesBetweenLooks = 64;
+    private const int FirstLevels = 8, LevelBytes = 48, NumberBytesMax = 32, ValuesBetweenLooks = 64;
+
+    // Of a string at once, each of which takes as long as some instructions.
+    private const int EscapesAtOnce = 8192, EscapeUnits = 32;
+
+    // Of a string that is written without an account of its bytes.
+    private const int ShortBytes = 64;
 
     // What is written otherwise: control bytes, quote, backslash, slash, delete.
     private static readonly SearchValues<byte> Escaped = SearchValues.Create(
         [.. Enumerable.Range(0, 32).Select(code => (byte)code), (byte)'"', (byte)'\\', (byte)'/', 127]);
 
-    private readonly ByteWriter _writer = machine.Writer;
+    private readonly TextParts _writer = machine.Writer;
     private Level[] _levels = new Level[FirstLevels];
     private int _depth, _sinceLook;
     private JsonSettings _settings = null!;
+    private TableLook _look;        // at a table that is about to be written
+    private LuaString? _text;       // the string that is written, up to a place
+    private int _textAt;
 
     // A table that is being written: an array up to an index, or an object.
     private struct Level
@@ -29,6 +38,10 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         /// <summary>How far the table has been written: an index, or a place of its traversal.</summary>
         public int Place;
         public bool HasOne;
+
+        /// <summary>The value that follows a key that was just written.</summary>
+        public LuaValue Value;
+        public bool HasValue;
     }
 
     public int Begin(ref LuaCall call, in LuaValue value, JsonSettings settings)
@@ -45,6 +58,8 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
     public override void Visit(MemoryWalk walk)
     {
         for (int i = 0; i < _depth; i++) walk.Visit(_levels[i].Table);
+        if (_look.Table is { } table) walk.Visit(table);
+        if (_text is { } text) walk.Visit(text);
         walk.Add((long)_levels.Length * LevelBytes);
     }
 
@@ -52,12 +67,15 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
     {
         if (_depth > 0) _levels = new Level[FirstLevels];
         _depth = 0;
+        _look = default;
+        _text = null;
     }
 
     private int Run(ref LuaCall call)
     {
-        // Ends: each round writes a value or closes a table; the depth is bounded, and so is a table's traversal.
-        while (_depth > 0)
+        // Ends: each round writes a value or a piece of one, or closes a table; the depth is bounded, and so is a
+        // table's traversal.
+        while (_depth > 0 || _look.Table != null || _text != null)
         {
             if (++_sinceLook >= ValuesBetweenLooks)
             {
@@ -66,12 +84,21 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
                 if (call.IsOverBudget) return call.Pause(this);
             }
 
+            if (_look.Table != null || _text != null)
+            {
+                if (_text != null) WriteText(ref call);
+                else Open(ref call);
+                _sinceLook = ValuesBetweenLooks;
+                continue;
+            }
+
             ref Level level = ref _levels[_depth - 1];
-            if (level.Last > 0) WriteElement(ref call, ref level);
+            if (level.HasValue) WriteValue(ref call, ref level, level.Value);
+            else if (level.Last > 0) WriteElement(ref call, ref level);
             else WriteField(ref call, ref level);
         }
 
-        int result = call.Return(call.Text(_writer.Written));
+        int result = _writer.Return(ref call);
         _writer.Clear();
         return result;
     }
@@ -90,9 +117,18 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
 
     private void WriteField(ref LuaCall call, ref Level level)
     {
-        if (!level.Table.TryVisit(ref level.Place, out LuaValue key, out LuaValue value))
+        int end = level.Place + TableLook.PlacesAtOnce;
+        if (!level.Table.TryVisit(ref level.Place, end, out LuaValue key, out LuaValue value))
         {
-            Close((byte)'}');
+            if (level.Place >= level.Table.Places)
+            {
+                Close((byte)'}');
+                return;
+            }
+
+            // Places without a value.
+            call.Spend(TableLook.PlacesAtOnce >> 2);
+            _sinceLook = ValuesBetweenLooks;
             return;
         }
 
@@ -100,7 +136,12 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         level.HasOne = true;
         if (key.AsString is { } name)
         {
-            WriteString(ref call, name.Span);
+            WriteString(ref call, name);
+            if (_text != null)
+            {
+                (level.Value, level.HasValue) = (value, true);
+                return;
+            }
         }
         else
         {
@@ -110,6 +151,12 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
             _writer.Add((byte)'"');
         }
 
+        WriteValue(ref call, ref level, value);
+    }
+
+    private void WriteValue(ref LuaCall call, ref Level level, LuaValue value)
+    {
+        (level.Value, level.HasValue) = (LuaValue.Nil, false);
         _writer.Add((byte)':');
         Write(ref call, value);
     }
@@ -125,8 +172,8 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         switch (value.Reference)
         {
             case null: WriteNumber(ref call, value.Number); break;
-            case LuaString text: WriteString(ref call, text.Span); break;
-            case LuaTable table: Open(ref call, table); break;
+            case LuaString text: WriteString(ref call, text); break;
+            case LuaTable table: BeginTable(ref call, table); break;
             case Atom atom when ReferenceEquals(atom, Atom.True): _writer.Add("true"u8); break;
             case Atom atom when ReferenceEquals(atom, Atom.False): _writer.Add("false"u8); break;
             case Atom: _writer.Add("null"u8); break;
@@ -134,7 +181,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         }
     }
 
-    private void Open(ref LuaCall call, LuaTable table)
+    private void BeginTable(ref LuaCall call, LuaTable table)
     {
         if (_depth >= _settings.EncodeDepthMax)
             throw call.Failure($"Cannot serialise, excessive nesting ({_depth + 1})");
@@ -144,29 +191,30 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
             Array.Resize(ref _levels, _depth * 2);
         }
 
-        int last = LastIndexOf(ref call, table);
-        _levels[_depth++] = new Level { Table = table, Last = last };
+        _look = new TableLook(table);
+        Open(ref call);
+    }
+
+    // Once it is known whether it is an array.
+    private void Open(ref LuaCall call)
+    {
+        if (!_look.TryFinish(ref call, untilOther: true)) return;
+        int last = LastIndex(ref call);
+        _levels[_depth++] = new Level { Table = _look.Table!, Last = last };
         _writer.Add((byte)(last > 0 ? '[' : '{'));
+        _look = default;
     }
 
     // The greatest index, when all keys are positive integers and not too few of them are there; else 0.
-    private int LastIndexOf(ref LuaCall call, LuaTable table)
+    private int LastIndex(ref LuaCall call)
     {
-        int last = 0, count = 0;
-        // Ends: a table has finitely many keys.
-        for (int place = 0; table.TryVisit(ref place, out LuaValue key, out _);)
-        {
-            double index = key.Number;
-            if (!key.IsNumber || index < 1 || Math.Floor(index) != index || index > int.MaxValue) return 0;
-            last = Math.Max(last, (int)index);
-            count++;
-        }
-
-        call.Spend(count >> 2);
-        if (_settings.SparseRatio == 0 || last <= (long)count * _settings.SparseRatio || last <= _settings.SparseSafe)
+        if (_look.HasOther) return 0;
+        int last = _look.Last;
+        if (_settings.SparseRatio == 0 || last <= (long)_look.Count * _settings.SparseRatio
+            || last <= _settings.SparseSafe)
             return last;
         return _settings.SparseConvert != JsonSettings.Off ? 0
-            : throw Refused(ref call, table, "excessively sparse array");
+            : throw Refused(ref call, _look.Table!, "excessively sparse array");
     }
 
     private void WriteNumber(ref LuaCall call, double number)
@@ -188,22 +236,43 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         _writer.Wrote(NumberSyntax.Format(number, _settings.NumberPrecision, _writer.Room(NumberBytesMax)));
     }
 
-    private void WriteString(ref LuaCall call, ReadOnlySpan<byte> text)
+    // Of a long one the beginning: Run goes on.
+    private void WriteString(ref LuaCall call, LuaString text)
     {
         _writer.Add((byte)'"');
-        call.Spend(text.Length >> 6);
-        // Ends: each round passes a byte at least.
-        while (!text.IsEmpty)
+        var bytes = text.Span;
+        // Most strings are short, and have nothing that is written otherwise.
+        if (bytes.Length > ShortBytes || bytes.ContainsAny(Escaped))
         {
-            int plain = text.IndexOfAny(Escaped);
-            if (plain < 0) plain = text.Length;
-            _writer.Add(text[..plain]);
-            if (plain == text.Length) break;
-            WriteEscape(text[plain]);
-            text = text[(plain + 1)..];
+            (_text, _textAt) = (text, 0);
+            WriteText(ref call);
+            return;
         }
 
+        _writer.Add(bytes);
         _writer.Add((byte)'"');
+    }
+
+    private void WriteText(ref LuaCall call)
+    {
+        LuaString text = _text!;
+        int begin = _textAt, end = Math.Min(text.Length, begin + TextInPieces.PieceBytes), escapes = 0;
+        // Ends: each round passes a byte at least.
+        while (_textAt < end && escapes < EscapesAtOnce)
+        {
+            int plain = text.Span[_textAt..end].IndexOfAny(Escaped);
+            if (plain < 0) plain = end - _textAt;
+            _writer.Add(text, _textAt, plain);
+            _textAt += plain;
+            if (_textAt == end) break;
+            WriteEscape(text.Span[_textAt++]);
+            escapes++;
+        }
+
+        call.Spend(((_textAt - begin) >> 6) + (escapes * EscapeUnits));
+        if (_textAt < text.Length) return;
+        _writer.Add((byte)'"');
+        _text = null;
     }
 
     private void WriteEscape(byte code)

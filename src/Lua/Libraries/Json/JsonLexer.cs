@@ -1,17 +1,41 @@
+using System.Buffers;
+
 namespace Kv.Lua.Libraries.Json;
 
-/// <summary>Divides JSON text into words.</summary>
+/// <summary>Divides JSON text into words, of which long ones are read in pieces.</summary>
 /// <remarks>As lua-cjson, it takes the text for C's: a zero byte is its end.</remarks>
-internal sealed class JsonLexer(ByteWriter writer)
+internal sealed class JsonLexer(TextParts writer)
 {
     private const int EscapeLength = 6;      // \uXXXX
+
+    // Of a string at once, each of which takes as long as some instructions.
+    private const int EscapesAtOnce = 8192, EscapeUnits = 32;
 
     // Names of fields come again and again: one object serves them all, with its hash computed once.
     private const int KnownNames = 64, KnownLengthMax = 32;
 
+    private static readonly SearchValues<byte> Spaces = SearchValues.Create(" \t\n\r"u8);
+
+    // What a number has, and then some: the first byte of something else ends it.
+    private static readonly SearchValues<byte> OfNumbers = SearchValues.Create("0123456789abcdefABCDEFxXpP.+-"u8);
+
     private readonly LuaString?[] _names = new LuaString?[KnownNames];
     private LuaString _text = LuaString.Empty;
     private bool _allowsInvalidNumbers;
+    private Rest _rest;
+    private int _begin;     // of a string or number of which there is a rest
+    private LongNumber _number;
+    private TextInPieces? _making;
+
+    // What of a word is still to be read.
+    private enum Rest
+    {
+        None,
+        Text,
+        TextWithEscapes,
+        Copy,
+        Number,
+    }
 
     /// <summary>Where the text goes on.</summary>
     public int At { get; private set; }
@@ -28,26 +52,46 @@ internal sealed class JsonLexer(ByteWriter writer)
     /// <summary>Of a string.</summary>
     public LuaString Text { get; private set; } = LuaString.Empty;
 
-    public LuaString Input => _text;
-
     public void Begin(LuaString text, bool allowsInvalidNumbers)
     {
         (_text, _allowsInvalidNumbers, At) = (text, allowsInvalidNumbers, 0);
         Text = LuaString.Empty;
+        _rest = Rest.None;
+    }
+
+    public void Visit(MemoryWalk walk)
+    {
+        walk.Visit(_text);
+        walk.Visit(Text);
+        _making?.Visit(walk);
     }
 
     /// <summary>Lets go of what was read.</summary>
     public void End()
     {
         _text = Text = LuaString.Empty;
+        _making = null;
         Array.Clear(_names);
     }
 
     public JsonToken Next(ref LuaCall call)
     {
+        if (_rest != Rest.None) return GoOn(ref call);
         var text = _text.Span;
         int at = At;
-        while (at < text.Length && text[at] is (byte)' ' or (byte)'\t' or (byte)'\n' or (byte)'\r') at++;
+        if (at < text.Length && text[at] <= ' ')
+        {
+            int spaces = text[at..Math.Min(text.Length, at + TextInPieces.PieceBytes)].IndexOfAnyExcept(Spaces);
+            if (spaces < 0 && text.Length - at > TextInPieces.PieceBytes)
+            {
+                At += TextInPieces.PieceBytes;
+                call.Spend(TextInPieces.PieceBytes >> 6);
+                return JsonToken.Unfinished;
+            }
+
+            at = spaces < 0 ? text.Length : at + spaces;
+        }
+
         At = Start = at;
         if (at >= text.Length) return JsonToken.End;
         byte first = text[at];
@@ -64,14 +108,14 @@ internal sealed class JsonLexer(ByteWriter writer)
         }
 
         if (first == '-' || NumberSyntax.IsDigit(first))
-            return _allowsInvalidNumbers || !IsInvalidNumber(text[at..]) ? NumberWord(text)
+            return _allowsInvalidNumbers || !IsInvalidNumber(text[at..]) ? NumberWord(ref call, text)
                 : Wrong("invalid number");
         if (text[at..].StartsWith("true"u8)) return Word(4, JsonToken.Boolean, 1);
         if (text[at..].StartsWith("false"u8)) return Word(5, JsonToken.Boolean, 0);
         if (text[at..].StartsWith("null"u8)) return Word(4, JsonToken.Null, 0);
         // Only what is a number that JSON has not: all else is no word at all.
         bool mayBeNumber = first is (byte)'+' or (byte)'i' or (byte)'I' or (byte)'n' or (byte)'N';
-        return mayBeNumber && _allowsInvalidNumbers && IsInvalidNumber(text[at..]) ? NumberWord(text)
+        return mayBeNumber && _allowsInvalidNumbers && IsInvalidNumber(text[at..]) ? NumberWord(ref call, text)
             : Wrong("invalid token");
     }
 
@@ -106,29 +150,139 @@ internal sealed class JsonLexer(ByteWriter writer)
             && NumberSyntax.StartsWithWord(text, "inf"u8) || NumberSyntax.StartsWithWord(text, "nan"u8);
     }
 
-    private JsonToken NumberWord(ReadOnlySpan<byte> text)
+    private JsonToken GoOn(ref LuaCall call) => _rest switch
     {
-        int length = NumberSyntax.ParsePrefix(text[At..], out double number);
+        Rest.Text => LongString(ref call),
+        Rest.TextWithEscapes => StringWithEscapes(ref call),
+        Rest.Copy => Copy(ref call),
+        _ => LongNumberWord(ref call),
+    };
+
+    private JsonToken NumberWord(ref LuaCall call, ReadOnlySpan<byte> text)
+    {
+        text = text[At..];
+        if (text.Length > NumberSyntax.ManyBytes && !text[..NumberSyntax.ManyBytes].ContainsAnyExcept(OfNumbers))
+            return BeginLongNumber(ref call, text);
+        return ShortNumber(text);
+    }
+
+    private JsonToken ShortNumber(ReadOnlySpan<byte> text)
+    {
+        int length = NumberSyntax.ParsePrefix(text, out double number);
         if (length == 0) return Wrong("invalid number");
         At += length;
         Number = number;
         return JsonToken.Number;
     }
 
-    private JsonToken String(ref LuaCall call, ReadOnlySpan<byte> text)
+    private JsonToken BeginLongNumber(ref LuaCall call, ReadOnlySpan<byte> text)
     {
-        int begin = At + 1, length = text[begin..].IndexOfAny((byte)'"', (byte)'\\', (byte)0);
-        if (length < 0)
+        int digits = text[0] is (byte)'-' or (byte)'+' ? 1 : 0;
+        bool isHexadecimal = text[digits] == '0' && (text[digits + 1] | 0x20) == 'x';
+        _begin = At;
+        _number = new LongNumber(isHexadecimal ? 16 : 10);
+        At += digits + (isHexadecimal ? 2 : 0);
+        _rest = Rest.Number;
+        return LongNumberWord(ref call);
+    }
+
+    private JsonToken LongNumberWord(ref LuaCall call)
+    {
+        // Ends: each round passes a piece, or finds the end.
+        while (true)
         {
-            At = text.Length;
-            return Wrong("unexpected end of string");
+            int length = Math.Min(_text.Length - At, TextInPieces.PieceBytes);
+            int taken = _number.Take(_text.Span.Slice(At, length));
+            At += taken;
+            call.Spend(taken >> 6);
+            if (taken < length || At == _text.Length) break;
+            if (call.IsOverBudget) return JsonToken.Unfinished;
         }
 
-        call.Spend(length >> 6);
-        if (text[begin + length] != '"') return StringWithEscapes(ref call, text, begin, length);
-        Text = Known(ref call, text.Slice(begin, length));
-        At = begin + length + 1;
+        _rest = Rest.None;
+        var text = _text.Span;
+        int first = _begin + (text[_begin] is (byte)'-' or (byte)'+' ? 1 : 0);
+        if (text[first] == '0' && first + 1 < text.Length && (text[first + 1] | 0x20) == 'x') first += 2;
+        At = _begin;
+        // "0x" and no digit is a 0, "-" alone nothing.
+        if (_number.Length == 0) return ShortNumber(text[At..]);
+        Number = text[_begin] == '-' ? -_number.Value : _number.Value;
+        At = first + _number.Length;
+        return JsonToken.Number;
+    }
+
+    private JsonToken String(ref LuaCall call, ReadOnlySpan<byte> text)
+    {
+        int begin = At + 1;
+        var piece = text[begin..Math.Min(text.Length, begin + TextInPieces.PieceBytes)];
+        int length = piece.IndexOfAny((byte)'"', (byte)'\\', (byte)0);
+        if (length >= 0 && piece[length] == '"')
+        {
+            call.Spend(length >> 6);
+            Text = Known(ref call, piece[..length]);
+            At = begin + length + 1;
+            return JsonToken.String;
+        }
+
+        At = _begin = begin;
+        if (length < 0) return LongString(ref call);
+        writer.Clear();
+        return StringWithEscapes(ref call);
+    }
+
+    // Its end, or an escape, is looked for first.
+    private JsonToken LongString(ref LuaCall call)
+    {
+        _rest = Rest.Text;
+        // Ends: each round passes a piece, or finds the end.
+        while (true)
+        {
+            var piece = _text.Span[At..Math.Min(_text.Length, At + TextInPieces.PieceBytes)];
+            int found = piece.IndexOfAny((byte)'"', (byte)'\\', (byte)0);
+            call.Spend(piece.Length >> 6);
+            if (found >= 0)
+            {
+                At += found;
+                break;
+            }
+
+            At += piece.Length;
+            if (At == _text.Length) return WrongInString("unexpected end of string");
+            if (call.IsOverBudget) return JsonToken.Unfinished;
+        }
+
+        if (_text.Span[At] == '"')
+        {
+            int length = At - _begin;
+            At++;
+            return Copy(ref call, new PartOfText(TextInPieces.Room(ref call, length), _text, _begin));
+        }
+
+        At = _begin;
+        writer.Clear();
+        return StringWithEscapes(ref call);
+    }
+
+    private JsonToken Copy(ref LuaCall call, TextInPieces making)
+    {
+        _making = making;
+        _rest = Rest.Copy;
+        return Copy(ref call);
+    }
+
+    private JsonToken Copy(ref LuaCall call)
+    {
+        if (!_making!.TryMake(ref call, out var text)) return JsonToken.Unfinished;
+        Text = text;
+        _making = null;
+        _rest = Rest.None;
         return JsonToken.String;
+    }
+
+    private JsonToken WrongInString(string error)
+    {
+        _rest = Rest.None;
+        return Wrong(error);
     }
 
     private LuaString Known(ref LuaCall call, ReadOnlySpan<byte> bytes)
@@ -141,42 +295,64 @@ internal sealed class JsonLexer(ByteWriter writer)
         return known;
     }
 
-    private JsonToken StringWithEscapes(ref LuaCall call, ReadOnlySpan<byte> text, int begin, int length)
+    private JsonToken StringWithEscapes(ref LuaCall call)
     {
-        writer.Clear();
-        At = begin;
-        // Ends: each round passes a byte at least.
+        _rest = Rest.TextWithEscapes;
+        var text = _text.Span;
+        // Ends: each round passes a piece, or finds the end.
         while (true)
         {
-            if (length < 0 || text[At + length] == 0)
+            int begin = At, end = Math.Min(text.Length, begin + TextInPieces.PieceBytes), escapes = 0;
+            // Ends: each round passes a byte at least.
+            for (; At < end && escapes < EscapesAtOnce; escapes++)
             {
-                At = length < 0 ? text.Length : At + length;
-                return Wrong("unexpected end of string");
+                int plain = text[At..end].IndexOfAny((byte)'"', (byte)'\\', (byte)0);
+                if (plain < 0) plain = end - At;
+                writer.Add(_text, At, plain);
+                At += plain;
+                if (At == end) break;
+                if (text[At] == '"') return EndOfString(ref call);
+                if (text[At] == 0) return WrongInString("unexpected end of string");
+                if (!TryEscape(text, out string wrong)) return WrongInString(wrong);
             }
 
-            writer.Add(text.Slice(At, length));
-            call.Spend(length >> 6);
-            At += length;
-            if (text[At] == '"') break;
-            byte code = At + 1 < text.Length ? text[At + 1] : (byte)0;
-            if (code == 'u')
-            {
-                if (!TryUnicode(text)) return Wrong("invalid unicode escape code");
-            }
-            else
-            {
-                byte meant = MeantBy(code);
-                if (meant == 0) return Wrong("invalid escape code");
-                writer.Add(meant);
-                At += 2;
-            }
+            call.Spend(((At - begin) >> 6) + (escapes * EscapeUnits));
+            if (At >= text.Length) return WrongInString("unexpected end of string");
+            if (call.IsOverBudget) return JsonToken.Unfinished;
+        }
+    }
 
-            length = text[At..].IndexOfAny((byte)'"', (byte)'\\', (byte)0);
+    private JsonToken EndOfString(ref LuaCall call)
+    {
+        At++;
+        call.Spend((At - _begin) >> 8);
+        if (writer.IsLong)
+        {
+            var making = writer.Joined(ref call);
+            writer.Clear();
+            return Copy(ref call, making);
         }
 
-        At++;
-        Text = call.Text(writer.Written);
+        Text = writer.Text(ref call);
+        _rest = Rest.None;
         return JsonToken.String;
+    }
+
+    private bool TryEscape(ReadOnlySpan<byte> text, out string wrong)
+    {
+        byte code = At + 1 < text.Length ? text[At + 1] : (byte)0;
+        if (code == 'u')
+        {
+            wrong = "invalid unicode escape code";
+            return TryUnicode(text);
+        }
+
+        wrong = "invalid escape code";
+        byte meant = MeantBy(code);
+        if (meant == 0) return false;
+        writer.Add(meant);
+        At += 2;
+        return true;
     }
 
     private static byte MeantBy(byte code) => code switch

@@ -17,4 +17,7 @@ internal enum JsonToken
 
     /// <summary>None of them: the lexer says why.</summary>
     Error,
+
+    /// <summary>The budget was used up before the word's end: ask again.</summary>
+    Unfinished,
 }

@@ -8,9 +8,10 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
 {
     private const int DepthMax = 16, ValuesBetweenLooks = 64;
 
-    private readonly ByteWriter _writer = machine.Writer;
+    private readonly TextParts _writer = machine.Writer;
     private readonly Level[] _levels = new Level[DepthMax];
     private int _depth, _argument, _sinceLook;
+    private TableLook _look;        // at a table that is about to be written
 
     // A table that is being written.
     private struct Level
@@ -41,12 +42,14 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
     public override void Visit(MemoryWalk walk)
     {
         for (int i = 0; i < _depth; i++) walk.Visit(_levels[i].Table);
+        if (_look.Table is { } table) walk.Visit(table);
     }
 
     public override void Clear()
     {
         Array.Clear(_levels);
         _depth = 0;
+        _look = default;
     }
 
     private int Run(ref LuaCall call)
@@ -61,17 +64,26 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
                 if (call.IsOverBudget) return call.Pause(this);
             }
 
-            if (_depth > 0)
+            if (_look.Table != null)
+            {
+                Open(ref call);
+                _sinceLook = ValuesBetweenLooks;
+            }
+            else if (_depth > 0)
             {
                 WriteNext(ref call, ref _levels[_depth - 1]);
-                continue;
             }
-
-            if (_argument == call.Count) break;
-            Write(ref call, call[_argument++]);
+            else if (_argument < call.Count)
+            {
+                Write(ref call, call[_argument++]);
+            }
+            else
+            {
+                break;
+            }
         }
 
-        int result = call.Return(call.Text(_writer.Written));
+        int result = _writer.Return(ref call);
         _writer.Clear();
         return result;
     }
@@ -87,10 +99,29 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
         {
             Write(ref call, level.Table.Find(++level.Place));
         }
-        else if (level.Last < 0 && level.Table.TryVisit(ref level.Place, out LuaValue key, out level.Value))
+        else if (level.Last < 0)
+        {
+            WriteKey(ref call, ref level);
+        }
+        else
+        {
+            _levels[--_depth] = default;
+        }
+    }
+
+    // Or passes places without one, or closes the table.
+    private void WriteKey(ref LuaCall call, ref Level level)
+    {
+        int end = level.Place + TableLook.PlacesAtOnce;
+        if (level.Table.TryVisit(ref level.Place, end, out LuaValue key, out level.Value))
         {
             level.HasValue = true;
             Write(ref call, key);
+        }
+        else if (level.Place < level.Table.Places)
+        {
+            call.Spend(TableLook.PlacesAtOnce >> 2);
+            _sinceLook = ValuesBetweenLooks;
         }
         else
         {
@@ -103,38 +134,26 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
         switch (value.Reference)
         {
             case null: WriteNumber(value.Number); break;
-            case LuaString text: WriteString(ref call, text.Span); break;
-            case LuaTable table when _depth < DepthMax: Open(ref call, table); break;
+            case LuaString text: WriteString(ref call, text); break;
+            case LuaTable table when _depth < DepthMax:
+                _look = new TableLook(table);
+                Open(ref call);
+                break;
             case Atom atom when ReferenceEquals(atom, Atom.True): _writer.Add(0xC3); break;
             case Atom atom when ReferenceEquals(atom, Atom.False): _writer.Add(0xC2); break;
             default: _writer.Add(0xC0); break;
         }
     }
 
-    private void Open(ref LuaCall call, LuaTable table)
+    // Once it is known how many keys there are, and of what kind: an array has 1 to n and no others.
+    private void Open(ref LuaCall call)
     {
-        int count = Count(table, out bool isArray);
-        call.Spend(count >> 2);
-        if (isArray) WriteLength(count, 0x90, 16, 0xDC);
-        else WriteLength(count, 0x80, 16, 0xDE);
-        _levels[_depth++] = new Level { Table = table, Last = isArray ? count : -1 };
-    }
-
-    // An array has the keys 1 to n and no others.
-    private static int Count(LuaTable table, out bool isArray)
-    {
-        int count = 0;
-        double most = 0;
-        isArray = true;
-        // Ends: a table has finitely many keys.
-        for (int place = 0; table.TryVisit(ref place, out LuaValue key, out _); count++)
-        {
-            isArray = isArray && key.IsNumber && key.Number >= 1 && key.Number == (int)key.Number;
-            most = Math.Max(most, key.Number);
-        }
-
-        isArray = isArray && most == count;
-        return count;
+        if (!_look.TryFinish(ref call, untilOther: false)) return;
+        bool isArray = !_look.HasOther && _look.Last == _look.Count;
+        if (isArray) WriteLength(_look.Count, 0x90, 16, 0xDC);
+        else WriteLength(_look.Count, 0x80, 16, 0xDE);
+        _levels[_depth++] = new Level { Table = _look.Table!, Last = isArray ? _look.Count : -1 };
+        _look = default;
     }
 
     /// <param name="small">The code for fewer than <paramref name="smallEnd"/>, which holds the number itself.</param>
@@ -151,12 +170,12 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
             (ulong)length);
     }
 
-    private void WriteString(ref LuaCall call, ReadOnlySpan<byte> text)
+    private void WriteString(ref LuaCall call, LuaString text)
     {
         const byte code8 = 0xD9, code16 = 0xDA;
         if (text.Length is >= 32 and <= byte.MaxValue) WriteCode(code8, 1, (ulong)text.Length);
         else WriteLength(text.Length, 0xA0, 32, code16);
-        _writer.Add(text);
+        _writer.Add(text, 0, text.Length);
         call.Spend(text.Length >> 8);
     }
 

@@ -17,6 +17,7 @@ internal sealed class MessageUnpacker : StandingFunction
     private LuaString _text = LuaString.Empty;
     private int _at, _limit, _depth, _sinceLook, _count, _arguments;
     private bool _isWhole;
+    private TextInPieces? _making;      // a long string
     private readonly List<LuaValue> _results = [];
 
     // An array or map that is open.
@@ -60,6 +61,7 @@ internal sealed class MessageUnpacker : StandingFunction
             if (_levels[i].HasKey) walk.Visit(_levels[i].Key);
         }
 
+        _making?.Visit(walk);
         walk.Add((long)_levels.Length * LevelBytes);
     }
 
@@ -68,13 +70,14 @@ internal sealed class MessageUnpacker : StandingFunction
         if (_depth > 0) _levels = new Level[FirstLevels];
         _depth = _count = 0;
         _text = LuaString.Empty;
+        _making = null;
         _results.Clear();
     }
 
     private int Run(ref LuaCall call)
     {
-        // Ends: each round reads a byte of the text at least, or closes an array or map.
-        while (_depth > 0 || (_at < _text.Length && _count < _limit))
+        // Ends: each round reads a byte of the text at least, makes a piece of a string, or closes an array or map.
+        while (_making != null || _depth > 0 || (_at < _text.Length && _count < _limit))
         {
             if (++_sinceLook >= ValuesBetweenLooks)
             {
@@ -83,7 +86,13 @@ internal sealed class MessageUnpacker : StandingFunction
                 if (call.IsOverBudget) return call.Pause(this);
             }
 
-            if (_depth > 0 && _levels[_depth - 1].Rest == 0) Close();
+            if (_making != null)
+            {
+                if (!_making.TryMake(ref call, out var text)) return call.Pause(this);
+                _making = null;
+                Put(ref call, text);
+            }
+            else if (_depth > 0 && _levels[_depth - 1].Rest == 0) Close();
             else Read(ref call);
         }
 
@@ -152,6 +161,12 @@ internal sealed class MessageUnpacker : StandingFunction
     private void PutString(ref LuaCall call, double length)
     {
         var bytes = Take(ref call, (long)length);
+        if (bytes.Length > TextInPieces.PieceBytes)
+        {
+            _making = new PartOfText(TextInPieces.Room(ref call, bytes.Length), _text, _at - bytes.Length);
+            return;
+        }
+
         call.Spend(bytes.Length >> 8);
         Put(ref call, call.Text(bytes));
     }

@@ -6,7 +6,7 @@ internal sealed class StructPacker(LuaMachine machine) : Continuation
 {
     private const int OptionsBetweenLooks = 64;
 
-    private readonly ByteWriter _writer = machine.Writer;
+    private readonly TextParts _writer = machine.Writer;
     private StructFormat _format;
     private int _argument, _sinceLook;
 
@@ -25,7 +25,7 @@ internal sealed class StructPacker(LuaMachine machine) : Continuation
         // Ends: each round passes a byte of the format.
         while (_format.TryNext(ref call, _writer.Length, out byte option, out int size, out int padding))
         {
-            _writer.Fill(0, padding);
+            for (; padding > 0; padding--) _writer.Add(0);
             Write(ref call, option, size);
             if (++_sinceLook < OptionsBetweenLooks) continue;
             _sinceLook = 0;
@@ -33,7 +33,7 @@ internal sealed class StructPacker(LuaMachine machine) : Continuation
             if (call.IsOverBudget) return call.Pause(this);
         }
 
-        int result = call.Return(call.Text(_writer.Written));
+        int result = _writer.Return(ref call);
         _writer.Clear();
         return result;
     }
@@ -67,9 +67,9 @@ internal sealed class StructPacker(LuaMachine machine) : Continuation
     private void WriteString(ref LuaCall call, byte option, int size)
     {
         int index = _argument++;
-        var text = call.Count > index ? call.TextAt(index).Span : throw Missing(ref call, index, "string");
+        var text = call.Count > index ? call.TextAt(index) : throw Missing(ref call, index, "string");
         if (text.Length < size) throw call.ArgumentError(_argument, "string too short");
-        _writer.Add(size == 0 ? text : text[..size]);
+        _writer.Add(text, 0, size == 0 ? text.Length : size);
         if (option == 's') _writer.Add(0);
     }
 

@@ -14,6 +14,7 @@ internal sealed class StructUnpacker : StandingFunction
     private LuaString _data = LuaString.Empty;
     private long _position;
     private int _arguments, _sinceLook;
+    private TextInPieces? _making;      // a long string, the next result
 
     public int Begin(ref LuaCall call)
     {
@@ -33,19 +34,29 @@ internal sealed class StructUnpacker : StandingFunction
     {
         walk.Visit(_data);
         foreach (LuaValue value in _results) walk.Visit(value);
+        _making?.Visit(walk);
     }
 
     public override void Clear()
     {
         _results.Clear();
+        _making = null;
         _data = LuaString.Empty;
     }
 
     private int Run(ref LuaCall call)
     {
         // Ends: each round passes a byte of the format.
-        while (_format.TryNext(ref call, _position, out byte option, out int size, out int padding))
+        while (true)
         {
+            if (_making != null)
+            {
+                if (!_making.TryMake(ref call, out var text)) return call.Pause(this);
+                _making = null;
+                _results.Add(text);
+            }
+
+            if (!_format.TryNext(ref call, _position, out byte option, out int size, out int padding)) break;
             _position += padding;
             Check(ref call, size);
             if (_arguments + _results.Count + 2 > StackMax) throw call.Failure("stack overflow (too many results)");
@@ -91,17 +102,23 @@ internal sealed class StructUnpacker : StandingFunction
                 return size;
             case (byte)'c':
                 if (size == 0) size = TakeSize(ref call);
-                _results.Add(call.Text(data[..size]));
+                AddText(ref call, size);
                 return size;
             case (byte)'s':
                 int end = data.IndexOf((byte)0);
                 if (end < 0) throw call.Failure("unfinished string in data");
-                _results.Add(call.Text(data[..end]));
+                AddText(ref call, end);
                 return end + 1;
             default:
                 _format.Control(ref call, option);
                 return size;
         }
+    }
+
+    private void AddText(ref LuaCall call, int length)
+    {
+        if (length <= TextInPieces.PieceBytes) _results.Add(call.Text(_data.Span.Slice((int)_position, length)));
+        else _making = new PartOfText(TextInPieces.Room(ref call, length), _data, (int)_position);
     }
 
     // The value before says how long the string is.

@@ -18,20 +18,11 @@ internal readonly ref struct HeldStreams : IHeldKeys
         else _many = context.Store.Hold(context.ListKeys(first, count));
     }
 
-    /// <summary>Holds the keys of a command that waits.</summary>
-    /// <param name="keys">Pinned.</param>
-    public HeldStreams(StoreSession store, int database, byte[][] keys)
+    /// <summary>Holds one key, for a command that has waited for it.</summary>
+    public HeldStreams(StoreSession store, Key key)
     {
-        _isOne = keys.Length == 1;
-        if (_isOne)
-        {
-            _one = store.Hold(store.Key(keys[0]), DataType.Any);
-            return;
-        }
-
-        store.Keys.Clear();
-        foreach (byte[] key in keys) store.Keys.Add(key, database);
-        _many = store.Hold(store.Keys);
+        _isOne = true;
+        _one = store.Hold(key, DataType.Any);
     }
 
     /// <summary>Those that are held already; whoever holds them lets go.</summary>

@@ -18,7 +18,7 @@ internal unsafe ref struct StreamReadCall
         _copies = [];
     }
 
-    /// <param name="keys">Copies of a command that waits.</param>
+    /// <param name="keys">Copies of a command that goes on in later turns.</param>
     public StreamReadCall(byte[][] keys) => _copies = keys;
 
     /// <summary>How many entries of each stream at most.</summary>

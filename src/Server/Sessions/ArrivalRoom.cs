@@ -29,8 +29,14 @@ internal static unsafe class ArrivalRoom
     public static void Check(Session session, ReceivedBlocks blocks)
     {
         var server = session.Server;
-        if (!blocks.NeedsRoom || !blocks.IsFilling || blocks.Received < LeastBytes || blocks.IsDiscarding
-            || !server.Store.IsOverBudget) return;
+        if (!blocks.NeedsRoom || blocks.IsDiscarding) return;
+        if (!blocks.IsFilling || blocks.Received < LeastBytes || !server.Store.IsOverBudget)
+        {
+            // The wait has ended, if there was one. The next one, perhaps minutes later, has its own time.
+            session.RoomDeadlineTickMs = 0;
+            return;
+        }
+
         var room = server.RoomWaits.Decide(session, server.Store.AskRoom());
         if (room == StoreRoom.Soon)
         {

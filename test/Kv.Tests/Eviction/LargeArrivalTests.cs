@@ -83,6 +83,26 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
+    // One that came slowly, and had to wait twice, was refused the second time: three seconds after the first wait had
+    // begun, however short that was.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void A_wait_for_room_ends_when_there_is_some_and_the_next_one_has_its_own_time(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        byte[] set = Set("large", new byte[10 * Mb]);
+        client.Send(set.AsSpan(0, 5 * Mb));
+        var session = Assert.Single(kv.Server.Connections.Snapshot());
+        Eventually.Holds(() => session.Blocks is { Received: > 4 * Mb }, () => "it does not arrive");
+        session.RoomDeadlineTickMs = 1;     // it has waited, and was let go on
+        client.Send(set.AsSpan(5 * Mb, Mb));
+        Eventually.Holds(() => session.RoomDeadlineTickMs == 0, () => "the next wait would be over at once");
+        session.RoomDeadlineTickMs = 1;     // as of the last part of it: the command may wait, too
+        client.Send(set.AsSpan(6 * Mb));
+        Assert.Equal("+OK", client.Read().ToString());
+        Assert.Equal(0, session.RoomDeadlineTickMs);
+    }
+
     // What is evicted stays in memory until it is in the file: others wait for that.
     [Fact]
     public async Task A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()

@@ -103,6 +103,39 @@ public sealed class LargeArrivalTests : IDisposable
         Assert.Equal(0, session.RoomDeadlineTickMs);
     }
 
+    // One client that sent most of a value, and then nothing, had all writes refused for as long as it liked.
+    [Theory]
+    [InlineData("epoll", false)]
+    [InlineData("epoll", true)]
+    [InlineData("pipelines", false)]
+    [InlineData("pipelines", true)]
+    public void Who_stops_in_the_middle_gives_way_while_others_are_refused(string transport, bool hasWholeArgument)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using RespClient slow = kv.Connect(), client = kv.Connect();
+        slow.Ok("SET before 1");
+        // It stops within the large argument, or after it.
+        byte[] large = hasWholeArgument
+            ? RespText.Encode([[.. "MSET"u8], [.. "a"u8], new byte[Limit - (2 * Mb)], [.. "b"u8], new byte[Mb]])
+            : Set("a", new byte[Limit - Mb]);
+        int part = (int)Limit - (2 * Mb) + 100;
+        slow.Send(large.AsSpan(0, part));
+        Eventually.Holds(() => kv.Server.Connections.Snapshot()
+            .Any(session => session.Blocks is { HeldBytes: > Limit - (3 * Mb) }), () => "it does not arrive");
+        byte[] other = Set("key", new byte[3 * Mb]);
+        Eventually.Holds(() =>
+        {
+            client.Send(other);
+            return !client.Read().IsError;
+        }, () => "others are refused");
+        slow.Send([.. large.AsSpan(part), .. RespText.Encode("GET before")]);
+        Assert.StartsWith("OOM", slow.Read().String, StringComparison.Ordinal);
+        Assert.Contains(slow.Read().ToString(), (string[])["\"1\"", "$-1"]);
+        Assert.Equal("PONG", slow.Ok("PING").String);
+        kv.Server.Store.CheckIntegrity();
+    }
+
     // What is evicted stays in memory until it is in the file: others wait for that.
     [Fact]
     public async Task A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()

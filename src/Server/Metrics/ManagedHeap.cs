@@ -32,11 +32,6 @@ internal sealed class ManagedHeap : IDisposable
 
     private const long BytesPerAgainTick = 512 * 1024;
 
-    /// <summary>A second: until a heap is collected anew in which much more was alive than the time before, an eighth
-    /// of <c>maxmemory</c>. The argument of a script may be dead by then, and keys must not be evicted for it for
-    /// long, let alone writes be refused. Then after two seconds, four and so on, as above.</summary>
-    private const int GrownAgainTicks = 4, GrownShare = 8;
-
     private readonly MemoryBudget _budget;
     private readonly IHeapFigures _figures;
     private readonly HeapReturn _return;
@@ -81,9 +76,7 @@ internal sealed class ManagedHeap : IDisposable
             if (!_isDoubted) _usual = heap;
             _patience = 0;
             int most = (int)Math.Clamp(heap / BytesPerAgainTick, PatienceTicks, AgainTicksMax);
-            bool hasGrown = _budget.MaxBytes != 0 && heap > before + Math.Max(deadMin, _budget.MaxBytes / GrownShare);
-            _again = hasGrown ? GrownAgainTicks
-                : heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, most);
+            _again = heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, most);
             _untilAgain = _again;
         }
 

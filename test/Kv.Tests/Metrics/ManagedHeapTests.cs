@@ -153,27 +153,6 @@ public sealed class ManagedHeapTests : IDisposable
         Assert.False(_budget.IsOver);
     }
 
-    // Two collections fell into scripts with an argument of 33 MB: at 32 MB writes were refused for up to 17 s after
-    // them, for nothing.
-    [Fact]
-    public void What_has_grown_much_is_looked_at_again_soon_where_memory_is_limited()
-    {
-        _budget.MaxBytes = 32 * Mb;
-        Collect(live: 36 * Mb);
-        Collect(live: 36 * Mb);
-        Assert.True(_budget.IsOver);
-        int wanted = _heap.Wanted;
-        for (int i = 0; i < 8; i++) _managed.Look();
-        Assert.Equal(wanted + 1, _heap.Wanted);
-        Collect(live: 36 * Mb);
-        for (int i = 0; i < 12; i++) _managed.Look();
-        Assert.Equal(wanted + 1, _heap.Wanted);
-        for (int i = 0; i < 4; i++) _managed.Look();
-        Assert.Equal(wanted + 2, _heap.Wanted);
-        Collect(live: 3 * Mb);
-        Assert.False(_budget.IsOver);
-    }
-
     // Clients came and left, and the next ones bring as much, of another kind: garbage of 12 MB lay beside that.
     [Fact]
     public void Little_is_enough_while_the_process_takes_more_than_it_may()

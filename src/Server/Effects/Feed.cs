@@ -115,7 +115,7 @@ internal sealed class Feed : IDisposable
         Interlocked.MemoryBarrier();
     }
 
-    /// <summary>By kv-feed, when it has given something.</summary>
+    /// <summary>By kv-feed, when it has taken something.</summary>
     public void EndWaits()
     {
         if (!Volatile.Read(ref _hasWaiting) || IsFull) return;

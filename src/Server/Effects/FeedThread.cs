@@ -5,12 +5,14 @@ namespace Kv.Server.Effects;
 
 /// <summary>The thread <c>kv-feed</c>: puts the entries of all sessions into the order of their tickets, and gives them
 /// to the sinks.</summary>
+/// <param name="failed">Is told why a sink or a mark threw.</param>
+/// <param name="took">Called when entries were taken, and may have made room, before a sink may wait.</param>
 /// <remarks>
 /// Sinks come and go, and files are cut, at marks between two tickets. The thread begins with the first mark. It sleeps
 /// when there is nothing; how long at most hangs on whether a sink wants each entry at once.
 /// Threads: its own; <see cref="Wake"/> and the marks from any.
 /// </remarks>
-internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDisposable
+internal sealed class FeedThread(Action<Exception> failed, Action took) : IDisposable
 {
     /// <summary>Entries are collected up to this size, and larger ones given by themselves.</summary>
     private const int StageBytes = 256 * 1024;
@@ -139,11 +141,11 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
             DoMarks();
             if (GiveSome())
             {
-                gave();
                 rests = 0;
                 continue;
             }
 
+            took();         // as in Give
             GiveStage();
             if (!_isFlushed)
             {
@@ -156,7 +158,6 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
                 if (_isEnding && _marked != _given) return;
             }
 
-            gave();
             Sleep(ref rests);
         }
     }
@@ -306,6 +307,8 @@ internal sealed class FeedThread(Action<Exception> failed, Action gave) : IDispo
     {
         // Also where nothing changed: somebody may wait until that ticket is on the disk.
         _isFlushed = false;
+        // Whoever waits for room goes on before a sink waits for its disk: what was taken has freed chunks.
+        took();
         var all = _stage.AsSpan(0, _staged);
         bool allTakeAll = _messages.Count == 0 || _sinks.TrueForAll(static sink => sink.TakesMessages);
         var others = allTakeAll ? all : WithoutMessages(all);

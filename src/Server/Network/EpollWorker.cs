@@ -435,7 +435,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             connection.IsContinuing = true;
         }
 
-        if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated) _sweepNeeded = true;
+        if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated || ArrivalRoom.IsWatched(session))
+            _sweepNeeded = true;
         // A client that waits is read from, too: its end comes after all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0
             || (session.IsParked && InputLimit.AllowsAhead(session, connection.Pending)));
@@ -655,6 +656,12 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 {
                     _sweepNeeded = true;
                     close |= !_sender.CheckLimits(connection, _now);
+                }
+
+                if (ArrivalRoom.IsWatched(session))
+                {
+                    _sweepNeeded = true;
+                    if (!connection.HasMore) ArrivalRoom.EndIfIdle(session, idle);
                 }
             }
 

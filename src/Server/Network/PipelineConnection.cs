@@ -161,6 +161,14 @@ internal sealed class PipelineConnection : ISessionOwner
         return !IsOutputAllowed(now);
     }
 
+    /// <summary>Has the loop look whether the client is to give up what it has sent (<see
+    /// cref="ArrivalRoom.EndIfIdle"/>).</summary>
+    // By the sweep: what it sees of the session may be a moment old, and the loop decides.
+    public void WakeIfIdle(long now)
+    {
+        if (ArrivalRoom.IsWatched(Session) && now - Session.LastActiveTickMs >= _server.RoomWaits.WaitMsMax) Wake();
+    }
+
     /// <summary>Serves the client until it goes.</summary>
     public async Task RunAsync()
     {
@@ -337,6 +345,7 @@ internal sealed class PipelineConnection : ISessionOwner
             _signal.Clear();
             Session.EndIfChannelIsLost();
             if (Session.IsKilled) return;
+            if (!HasMore) ArrivalRoom.EndIfIdle(Session, _server.TickMs - Session.LastActiveTickMs);
             await WriteMessagesAsync().ConfigureAwait(false);
             // Checked before the loop waits: for a client that does not read it would wait for ever.
             if (!InputLimit.Allows(Session, Pending) || !IsOutputAllowed(_server.TickMs))

@@ -277,7 +277,10 @@ internal sealed class PipelineTransport(KvServer server, bool listens = true) : 
                 long now = server.TickMs;
                 // Pairs: Keys would lock and copy the whole table.
                 foreach (var (connection, _) in _connections)
+                {
                     if (connection.IsOverdue(now)) connection.Abort();
+                    else connection.WakeIfIdle(now);
+                }
             }
         }
         catch (OperationCanceledException)

@@ -21,7 +21,7 @@ internal static unsafe class ArrivalRoom
         if (most == 0 || blocks.Expected <= LeastBytes) return;
         blocks.NeedsRoom = session.Server.Commands.Find(session.Partial.FirstArgument(command)) is { } row
             && (row.Flags & CommandFlags.DenyOom) != 0;
-        if (blocks.NeedsRoom && blocks.Expected > most) blocks.Discard();
+        if (blocks.NeedsRoom && (blocks.Expected > most || blocks.HasDiscarded)) blocks.Discard();
     }
 
     /// <summary>Looks after each receive whether there is room for more. If the session is parked afterwards, nothing
@@ -29,8 +29,14 @@ internal static unsafe class ArrivalRoom
     public static void Check(Session session, ReceivedBlocks blocks)
     {
         var server = session.Server;
-        if (!blocks.NeedsRoom || !blocks.IsFilling || blocks.Received < LeastBytes || blocks.IsDiscarding
-            || !server.Store.IsOverBudget) return;
+        if (!blocks.NeedsRoom || blocks.IsDiscarding) return;
+        if (!blocks.IsFilling || blocks.Received < LeastBytes || !server.Store.IsOverBudget)
+        {
+            // The wait has ended, if there was one. The next one, perhaps minutes later, has its own time.
+            session.RoomDeadlineTickMs = 0;
+            return;
+        }
+
         var room = server.RoomWaits.Decide(session, server.Store.AskRoom());
         if (room == StoreRoom.Soon)
         {
@@ -43,6 +49,26 @@ internal static unsafe class ArrivalRoom
         lock (server.RoomWaits.Leaving)
         {
             if (server.Store.IsOverBudget) blocks.Discard();
+        }
+    }
+
+    /// <summary>Whether a client has large arguments here that it may be made to give up.</summary>
+    public static bool IsWatched(Session session) => session.Blocks is { NeedsRoom: true, HasDiscarded: false };
+
+    /// <summary>Throws away what has come of the command of a client that does not go on with it, while others are
+    /// refused for want of room: they would be for as long as it likes.</summary>
+    /// <param name="idleMs">How long nothing has come from it.</param>
+    public static void EndIfIdle(Session session, long idleMs)
+    {
+        var waits = session.Server.RoomWaits;
+        if (idleMs < waits.WaitMsMax || waits.RefusedTickMs <= session.LastActiveTickMs || !IsWatched(session)
+            || session.Blocks!.HeldBytes < LeastBytes || (session.Gate & SessionGate.Stopped) != 0
+            || !session.Partial.IsPartial) return;
+        lock (waits.Leaving)
+        {
+            if (waits.RefusedTickMs == 0) return;
+            session.Blocks.Discard();
+            waits.RefusedTickMs = 0;        // whether that is enough the next refusal tells
         }
     }
 }

@@ -18,6 +18,7 @@ internal sealed unsafe class ReceivedBlocks
     private const int DiscardBytes = 256 * 1024;
 
     private readonly List<Block> _complete = [];
+    private long _completeBytes;
 
     /// <summary>The block that is being filled, or none.</summary>
     public Block Current { get; private set; }
@@ -32,6 +33,9 @@ internal sealed unsafe class ReceivedBlocks
 
     /// <summary>Bytes of all blocks.</summary>
     public long Bytes { get; private set; }
+
+    /// <summary>Bytes that have come.</summary>
+    public long HeldBytes => HasDiscarded ? 0 : _completeBytes + (IsFilling ? Received : 0);
 
     /// <summary>Whether the command is refused where memory is short (<see cref="ArrivalRoom"/>).</summary>
     public bool NeedsRoom { get; set; }
@@ -100,11 +104,15 @@ internal sealed unsafe class ReceivedBlocks
         Current.ChargeTo(IsDiscarding ? Math.Min(Received, DiscardBytes) : Received);
     }
 
-    /// <summary>Throws away what has come of <see cref="Current"/>, and what comes.</summary>
+    /// <summary>Throws away what has come of all arguments, and what comes of <see cref="Current"/>.</summary>
     public void Discard()
     {
-        Debug.Assert(IsFilling && NeedsRoom, "a command that can be refused is arriving");
-        IsDiscarding = HasDiscarded = true;
+        Debug.Assert(NeedsRoom, "a command that can be refused is arriving");
+        HasDiscarded = true;
+        foreach (var block in _complete) block.GiveBackContent();
+        Bytes = Math.Min(Bytes, DiscardBytes);
+        if (!IsFilling) return;
+        IsDiscarding = true;
         Current.GiveBackContent();
     }
 
@@ -115,6 +123,7 @@ internal sealed unsafe class ReceivedBlocks
         if (Received < Expected) return;
         var block = Current;
         _complete.Add(block);
+        _completeBytes += Expected;
         Current = default;
         IsDiscarding = false;
         session.Partial.CompleteBigBulk(block.Content, Expected);

@@ -12,6 +12,7 @@ internal sealed class RoomWaits
     private readonly Lock _guard = new();
     private readonly Store _store;
     private List<Session> _waiting = [];
+    private long _refusedTickMs;
 
     public RoomWaits(Store store)
     {
@@ -25,6 +26,15 @@ internal sealed class RoomWaits
 
     /// <summary>Who gives up what has arrived for want of room does so alone.</summary>
     public Lock Leaving { get; } = new();
+
+    /// <summary>When somebody was last refused, in the time of <see cref="KvServer.TickMs"/>; 0: nobody since a client
+    /// has given way to others.</summary>
+    // Volatile, orders nothing: any session's thread sets it, and who sees it late looks again with the next sweep.
+    public long RefusedTickMs
+    {
+        get => Volatile.Read(ref _refusedTickMs);
+        set => Volatile.Write(ref _refusedTickMs, value);
+    }
 
     /// <summary>What becomes of a session for whose command there was no room. It waits for one command as long as it
     /// may since it first asked, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
@@ -43,7 +53,9 @@ internal sealed class RoomWaits
             lock (_guard) _waiting.Remove(session);
         }
 
-        return room == StoreRoom.Free ? room : StoreRoom.Full;
+        if (room == StoreRoom.Free) return room;
+        RefusedTickMs = now;
+        return StoreRoom.Full;
     }
 
     /// <summary>Adds a session that has been parked until its deadline.</summary>

@@ -83,6 +83,59 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
+    // One that came slowly, and had to wait twice, was refused the second time: three seconds after the first wait had
+    // begun, however short that was.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void A_wait_for_room_ends_when_there_is_some_and_the_next_one_has_its_own_time(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        byte[] set = Set("large", new byte[10 * Mb]);
+        client.Send(set.AsSpan(0, 5 * Mb));
+        var session = Assert.Single(kv.Server.Connections.Snapshot());
+        Eventually.Holds(() => session.Blocks is { Received: > 4 * Mb }, () => "it does not arrive");
+        session.RoomDeadlineTickMs = 1;     // it has waited, and was let go on
+        client.Send(set.AsSpan(5 * Mb, Mb));
+        Eventually.Holds(() => session.RoomDeadlineTickMs == 0, () => "the next wait would be over at once");
+        session.RoomDeadlineTickMs = 1;     // as of the last part of it: the command may wait, too
+        client.Send(set.AsSpan(6 * Mb));
+        Assert.Equal("+OK", client.Read().ToString());
+        Assert.Equal(0, session.RoomDeadlineTickMs);
+    }
+
+    // One client that sent most of a value, and then nothing, had all writes refused for as long as it liked.
+    [Theory]
+    [InlineData("epoll", false)]
+    [InlineData("epoll", true)]
+    [InlineData("pipelines", false)]
+    [InlineData("pipelines", true)]
+    public void Who_stops_in_the_middle_gives_way_while_others_are_refused(string transport, bool hasWholeArgument)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using RespClient slow = kv.Connect(), client = kv.Connect();
+        slow.Ok("SET before 1");
+        // It stops within the large argument, or after it.
+        byte[] large = hasWholeArgument
+            ? RespText.Encode([[.. "MSET"u8], [.. "a"u8], new byte[Limit - (2 * Mb)], [.. "b"u8], new byte[Mb]])
+            : Set("a", new byte[Limit - Mb]);
+        int part = (int)Limit - (2 * Mb) + 100;
+        slow.Send(large.AsSpan(0, part));
+        Eventually.Holds(() => kv.Server.Connections.Snapshot()
+            .Any(session => session.Blocks is { HeldBytes: > Limit - (3 * Mb) }), () => "it does not arrive");
+        byte[] other = Set("key", new byte[3 * Mb]);
+        Eventually.Holds(() =>
+        {
+            client.Send(other);
+            return !client.Read().IsError;
+        }, () => "others are refused");
+        slow.Send([.. large.AsSpan(part), .. RespText.Encode("GET before")]);
+        Assert.StartsWith("OOM", slow.Read().String, StringComparison.Ordinal);
+        Assert.Contains(slow.Read().ToString(), (string[])["\"1\"", "$-1"]);
+        Assert.Equal("PONG", slow.Ok("PING").String);
+        kv.Server.Store.CheckIntegrity();
+    }
+
     // What is evicted stays in memory until it is in the file: others wait for that.
     [Fact]
     public async Task A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()

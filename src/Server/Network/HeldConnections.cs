@@ -22,9 +22,14 @@ internal sealed class HeldConnections
         if (_connections.IsEmpty) return;
         foreach (var (connection, _) in _connections)
         {
-            // Taken out first: it may be held anew at once, and is then put in again.
-            if (!_connections.TryRemove(connection, out _)) continue;
-            if (!connection.TrySendHeld()) _connections[connection] = 0;
+            // Taken out first: it may be held anew at once, and is then put in again. While it is out, another thread
+            // that has more on the disk does not find it: so it is looked at once more when it is back.
+            // Ends: what it waits for is on the disk, or is not: then whoever brings it there finds the connection.
+            while (_connections.TryRemove(connection, out _) && !connection.TrySendHeld())
+            {
+                Add(connection);
+                if (connection.IsHeld) break;
+            }
         }
     }
 }

@@ -270,21 +270,33 @@ internal sealed class PipelineConnection : ISessionOwner
         return false;
     }
 
+    /// <summary>Whether replies wait for the disk. From any thread.</summary>
+    public bool IsHeld
+    {
+        get
+        {
+            lock (_guard) return IsHeldLatched();
+        }
+    }
+
     /// <summary>Goes on with replies that have waited, if they no longer have to. From any thread.</summary>
     /// <returns>False when they still have to.</returns>
     public bool TrySendHeld()
     {
-        lock (_guard)
-        {
-            if (IsHeldLatched()) return false;
-            if (!_isWriting && !_backlog.IsEmpty && !_failed) BeginWritingLatched(default);
-        }
+        bool isHeld;
+        lock (_guard) isHeld = !TryGoOnLatched();
+        if (!isHeld) Wake();
+        return !isHeld;
+    }
 
-        Wake();
+    private bool TryGoOnLatched()
+    {
+        if (IsHeldLatched()) return false;
+        if (!_isWriting && !_backlog.IsEmpty && !_failed) BeginWritingLatched(default);
         return true;
     }
 
-    /// <summary>Waits until no reply waits for the disk.</summary>
+    /// <summary>Waits until no reply waits for the disk, and what has waited is being written.</summary>
     private async ValueTask EndHoldingAsync()
     {
         while (!_failed)
@@ -292,7 +304,7 @@ internal sealed class PipelineConnection : ISessionOwner
             // Ends: with the disk's answer, or the connection.
             _signal.Clear();
             lock (_guard)
-                if (!IsHeldLatched()) return;
+                if (TryGoOnLatched()) return;       // perhaps before those who are told of the disk come by
             await _signal.WaitAsync().ConfigureAwait(false);
         }
     }

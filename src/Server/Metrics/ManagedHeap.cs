@@ -27,8 +27,13 @@ internal sealed class ManagedHeap : IDisposable
 
     /// <summary>Ten seconds: until a collection is asked for again, and until a heap that has stayed large is collected
     /// anew. The latter takes twice as long each time, up to half a second a megabyte (marking a megabyte takes a
-    /// millisecond) and a quarter of an hour, or half a minute while memory is short.</summary>
-    private const int PatienceTicks = 40, AgainTicksMax = 3600, AgainTicksMaxWhenShort = 120;
+    /// millisecond) and a quarter of an hour.</summary>
+    private const int PatienceTicks = 40, AgainTicksMax = 3600;
+
+    /// <summary>The same while memory is short: a second at first, and anew whenever a collection has found the heap
+    /// changed, then twice as long each time one from here has not, up to half a minute. An argument of a script, say,
+    /// that was alive at the last collection is garbage a moment later, and no write must be refused for it.</summary>
+    private const int AgainTicksWhenShort = 4, AgainTicksMaxWhenShort = 120;
 
     private const long BytesPerAgainTick = 512 * 1024;
 
@@ -41,6 +46,7 @@ internal sealed class ManagedHeap : IDisposable
     private bool _isDoubted;
     private readonly long _atStart;
     private int _patience, _again = PatienceTicks / 2, _untilAgain;
+    private int _againWhenShort = AgainTicksWhenShort, _untilAgainWhenShort = AgainTicksWhenShort;
 
     public ManagedHeap(MemoryBudget budget, TimeProvider time, IHeapFigures? figures = null)
     {
@@ -74,17 +80,23 @@ internal sealed class ManagedHeap : IDisposable
             // then a second collection is asked for.
             _isDoubted = heap > _usual + deadMin && !_isDoubted;
             if (!_isDoubted) _usual = heap;
+            bool isOwn = _patience > 0;
             _patience = 0;
             int most = (int)Math.Clamp(heap / BytesPerAgainTick, PatienceTicks, AgainTicksMax);
             _again = heap < before - deadMin ? PatienceTicks : Math.Min(2 * _again, most);
             _untilAgain = _again;
+            if (Math.Abs(heap - before) > deadMin) _againWhenShort = AgainTicksWhenShort;
+            else if (isOwn) _againWhenShort = Math.Min(2 * _againWhenShort, AgainTicksMaxWhenShort);
+            _untilAgainWhenShort = _againWhenShort;
         }
 
         long dead = _chargedMost - charged;
         bool isMuchDead = dead > Math.Max(deadMin, (charged + _budget.HeapBytes) / share);
         // What was alive at the last collection may be dead by now, while nothing is allocated any more.
-        if (isShort) _untilAgain = Math.Min(_untilAgain, AgainTicksMaxWhenShort);
-        bool isLarge = _budget.HeapBytes > _atStart + deadMin && --_untilAgain <= 0;
+        _untilAgain--;
+        if (isShort) _untilAgainWhenShort--;
+        bool isLarge = _budget.HeapBytes > _atStart + deadMin
+            && (_untilAgain <= 0 || (isShort && _untilAgainWhenShort <= 0));
         if (_patience > 0)
         {
             _patience--;        // the collection may be under way

@@ -153,6 +153,30 @@ public sealed class ManagedHeapTests : IDisposable
         Assert.False(_budget.IsOver);
     }
 
+    // Collections of the runtime that fell into calls of EVAL found their arguments alive: an empty store refused all
+    // writes for ten seconds and more.
+    [Fact]
+    public void What_was_alive_a_moment_ago_is_looked_at_again_within_two_seconds_while_writes_are_refused()
+    {
+        _budget.MaxBytes = 32 * Mb;
+        for (int i = 0; i < 20; i++) Collect(live: (i % 2 == 0 ? 33 : 66) * Mb);
+        Collect(live: 66 * Mb);     // asked for, as it had grown: it has not changed
+        int wanted = _heap.Wanted;
+        for (int i = 0; i < 8; i++) _managed.Look();
+        Assert.Equal(wanted + 1, _heap.Wanted);
+        // Where it stays it is looked at less and less often.
+        int looks = 0;
+        for (int i = 0; i < 10; i++)
+        {
+            wanted = _heap.Wanted;
+            // Ends: within half a minute.
+            for (looks = 0; looks < 200 && _heap.Wanted == wanted; looks++) _managed.Look();
+            Collect(live: 66 * Mb);
+        }
+
+        Assert.InRange(looks, 100, 120);
+    }
+
     // Clients came and left, and the next ones bring as much, of another kind: garbage of 12 MB lay beside that.
     [Fact]
     public void Little_is_enough_while_the_process_takes_more_than_it_may()

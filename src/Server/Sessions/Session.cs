@@ -380,6 +380,13 @@ internal sealed class Session : ITrackingClient, ITicketHolder
 
     internal MessageQueue? Messages => _messages;
 
+    /// <summary>The client leaves: it gets the messages that wait for it, and no others.</summary>
+    internal void RefuseMessages()
+    {
+        // Interlocked: a publisher may be giving the session a queue.
+        (_messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages).Refuse();
+    }
+
     /// <summary>Writes the messages that wait for this client; what the caller writes next comes after them.</summary>
     /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them after it.</remarks>
     internal void WriteMessages(ReplyWriter reply)

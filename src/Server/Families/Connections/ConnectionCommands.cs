@@ -216,7 +216,7 @@ internal static class ConnectionCommands
     {
         context.Session.CloseAfterReply = true;     // arguments are ignored, as ever
         context.Session.WriteMessages(context.Reply);
-        context.Session.Messages?.Refuse();         // the client expects the end behind the reply
+        context.Session.RefuseMessages();           // the client expects the end behind the reply
         context.Reply.WriteOk();
     }
 

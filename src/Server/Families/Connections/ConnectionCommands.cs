@@ -215,8 +215,8 @@ internal static class ConnectionCommands
     private static void Quit(ref CommandContext context)
     {
         context.Session.CloseAfterReply = true;     // arguments are ignored, as ever
-        context.Session.WriteMessages(context.Reply);
         context.Session.RefuseMessages();           // the client expects the end behind the reply
+        context.Session.WriteMessages(context.Reply);
         context.Reply.WriteOk();
     }
 

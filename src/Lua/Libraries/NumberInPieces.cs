@@ -110,14 +110,11 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
         return false;
     }
 
-    // After a sign, and "0x".
+    // After a sign, which is one byte, and "0x", two; in most bases they are none.
     private int BeginOfDigits()
     {
-        var rest = text.Span[_start.._end];
-        int at = rest[0] is (byte)'-' or (byte)'+' ? 1 : 0;
-        bool isHexadecimal = numberBase is 10 or 16 && rest[at] == '0' && (rest[at + 1] | 0x20) == 'x';
-        _number = new LongNumber(isHexadecimal ? 16 : 10);
-        return _start + at + (isHexadecimal ? 2 : 0);
+        _number = LongNumber.Begin(text.Span[_start.._end], out int prefix);
+        return _start + (numberBase is 10 or 16 ? prefix : prefix & 1);
     }
 
     // Of nothing but digits, after zeros in front of them.

@@ -39,6 +39,17 @@ internal struct LongNumber(int numberBase)
         Exponent,
     }
 
+    /// <summary>Begins to read a number that may have a sign and "0x" in front.</summary>
+    /// <param name="text">Its first bytes: three at least.</param>
+    /// <param name="prefix">How many of them are not to be taken.</param>
+    public static LongNumber Begin(ReadOnlySpan<byte> text, out int prefix)
+    {
+        prefix = text[0] is (byte)'-' or (byte)'+' ? 1 : 0;
+        bool isHexadecimal = text[prefix] == '0' && (text[prefix + 1] | 0x20) == 'x';
+        if (isHexadecimal) prefix += 2;
+        return new LongNumber(isHexadecimal ? 16 : 10);
+    }
+
     /// <summary>How much of what was taken is a number; 0: nothing.</summary>
     public int Length { get; private set; }
 

@@ -70,8 +70,9 @@ internal sealed class MessageQueue
     /// <summary>The next of the messages that <see cref="Take"/> took; its reference is the caller's.</summary>
     public bool TryNext([MaybeNullWhen(false)] out SharedMessage message)
     {
-        message = _next < _taken.Count ? _taken[_next++] : null;
+        message = _next < _taken.Count ? _taken[_next] : null;
         if (message == null) return false;
+        _taken[_next++] = null!;        // the list lives until its last message is written, which may be long
         Volatile.Write(ref _takenBytes, _takenBytes - message.Length);      // by the session's own thread only
         return true;
     }

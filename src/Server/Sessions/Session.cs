@@ -363,9 +363,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         try
         {
             Fault.Point("pubsub.push");
-            var messages = _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null)
-                ?? _messages;
-            isTaken = messages.Enqueue(message);
+            isTaken = QueueOfMessages.Enqueue(message);
         }
         catch (Exception exception)
         {
@@ -381,11 +379,11 @@ internal sealed class Session : ITrackingClient, ITicketHolder
     internal MessageQueue? Messages => _messages;
 
     /// <summary>The client leaves: it gets the messages that wait for it, and no others.</summary>
-    internal void RefuseMessages()
-    {
-        // Interlocked: a publisher may be giving the session a queue.
-        (_messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages).Refuse();
-    }
+    internal void RefuseMessages() => QueueOfMessages.Refuse();
+
+    // Interlocked: of several publishers, and the session itself, one makes it.
+    private MessageQueue QueueOfMessages =>
+        _messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages;
 
     /// <summary>Writes the messages that wait for this client; what the caller writes next comes after them.</summary>
     /// <remarks>In the middle of a reply they go on waiting: the dispatcher writes them after it.</remarks>
@@ -443,7 +441,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         if (Subscriptions is { Count: > SubscriptionsAtOnceMax } many)
         {
             // Closed before the subscriptions end: what is pushed until then is refused.
-            (_messages ?? Interlocked.CompareExchange(ref _messages, new MessageQueue(), null) ?? _messages).Close();
+            QueueOfMessages.Close();
             Server.Remainders.Start(() => Server.PubSub.UnsubscribeAll(many));
         }
         else if (Subscriptions != null)

@@ -9,9 +9,6 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
 {
     private const int FirstLevels = 8, LevelBytes = 48, NumberBytesMax = 32, ValuesBetweenLooks = 64;
 
-    // Of a string at once, each of which takes as long as some instructions.
-    private const int EscapesAtOnce = 8192, EscapeUnits = 32;
-
     // Of a string that is written without an account of its bytes.
     private const int ShortBytes = 64;
 
@@ -258,7 +255,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
         LuaString text = _text!;
         int begin = _textAt, end = Math.Min(text.Length, begin + TextInPieces.PieceBytes), escapes = 0;
         // Ends: each round passes a byte at least.
-        while (_textAt < end && escapes < EscapesAtOnce)
+        while (_textAt < end && escapes < JsonLexer.EscapesAtOnce)
         {
             int plain = text.Span[_textAt..end].IndexOfAny(Escaped);
             if (plain < 0) plain = end - _textAt;
@@ -269,7 +266,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
             escapes++;
         }
 
-        call.Spend(((_textAt - begin) >> 6) + (escapes * EscapeUnits));
+        call.Spend(((_textAt - begin) >> 6) + (escapes * JsonLexer.EscapeUnits));
         if (_textAt < text.Length) return;
         _writer.Add((byte)'"');
         _text = null;

@@ -8,8 +8,8 @@ internal sealed class JsonLexer(TextParts writer)
 {
     private const int EscapeLength = 6;      // \uXXXX
 
-    // Of a string at once, each of which takes as long as some instructions.
-    private const int EscapesAtOnce = 8192, EscapeUnits = 32;
+    /// <summary>Escapes of a string that are read or written at once, and what each counts as.</summary>
+    public const int EscapesAtOnce = 8192, EscapeUnits = 32;
 
     // Names of fields come again and again: one object serves them all, with its hash computed once.
     private const int KnownNames = 64, KnownLengthMax = 32;
@@ -24,6 +24,7 @@ internal sealed class JsonLexer(TextParts writer)
     private bool _allowsInvalidNumbers;
     private Rest _rest;
     private int _begin;     // of a string or number of which there is a rest
+    private int _digits;    // of a number: where they begin, after a sign and "0x"
     private LongNumber _number;
     private TextInPieces? _making;
 
@@ -177,11 +178,9 @@ internal sealed class JsonLexer(TextParts writer)
 
     private JsonToken BeginLongNumber(ref LuaCall call, ReadOnlySpan<byte> text)
     {
-        int digits = text[0] is (byte)'-' or (byte)'+' ? 1 : 0;
-        bool isHexadecimal = text[digits] == '0' && (text[digits + 1] | 0x20) == 'x';
+        _number = LongNumber.Begin(text, out int prefix);
         _begin = At;
-        _number = new LongNumber(isHexadecimal ? 16 : 10);
-        At += digits + (isHexadecimal ? 2 : 0);
+        At = _digits = _begin + prefix;
         _rest = Rest.Number;
         return LongNumberWord(ref call);
     }
@@ -201,13 +200,11 @@ internal sealed class JsonLexer(TextParts writer)
 
         _rest = Rest.None;
         var text = _text.Span;
-        int first = _begin + (text[_begin] is (byte)'-' or (byte)'+' ? 1 : 0);
-        if (text[first] == '0' && first + 1 < text.Length && (text[first + 1] | 0x20) == 'x') first += 2;
         At = _begin;
         // "0x" and no digit is a 0, "-" alone nothing.
         if (_number.Length == 0) return ShortNumber(text[At..]);
         Number = text[_begin] == '-' ? -_number.Value : _number.Value;
-        At = first + _number.Length;
+        At = _digits + _number.Length;
         return JsonToken.Number;
     }
 

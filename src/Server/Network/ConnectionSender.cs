@@ -2,7 +2,6 @@ using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
-using Microsoft.Extensions.Logging;
 
 namespace Kv.Server.Network;
 
@@ -19,9 +18,6 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
 
     /// <summary>Parts that one call sends.</summary>
     private const int PartsMax = 64;
-
-    /// <summary>Bytes of replies that a client which has not authenticated may leave unread.</summary>
-    private const int UnauthenticatedBytes = 1024;
 
     /// <summary>An empty backlog, used again for replies that are held.</summary>
     private Backlog? _spare;
@@ -118,25 +114,6 @@ internal sealed unsafe class ConnectionSender(KvServer server, StoreSession stor
         connection.Charge(server.Store);
         Pause(connection);
         return true;
-    }
-
-    /// <summary>Whether the client has left no more unread than it may.</summary>
-    public bool CheckLimits(EpollConnection connection, long now)
-    {
-        var session = connection.Session;
-        long bytes = connection.OutputBytes;
-        if (!session.Authenticated && bytes > UnauthenticatedBytes) return false;
-        if (server.Options.ClientOutputBufferLimit.Allows(session.OutputKind, bytes, now, ref connection.SinceTickMs))
-            return true;
-        server.Counters.CountOutputLimitClose();
-        if (server.LogBrakes.OutputLimit.TryTake(now, out string more))
-        {
-            server.Log.LogWarning(
-                "Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
-                session.Id, session.Address, bytes, more);
-        }
-
-        return false;
     }
 
     private void SendNow(EpollConnection connection, byte* bytes, int count)

@@ -94,6 +94,9 @@ internal sealed unsafe class EpollConnection(EpollWorker worker, int descriptor)
 
     public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + (Backlog?.MemoryBytes ?? 0);
 
+    /// <inheritdoc cref="OutputLimits.Allows"/>
+    public bool IsOutputAllowed(long now) => OutputLimits.Allows(Session, OutputBytes, now, ref SinceTickMs);
+
     /// <summary>Charges the store with what the client's buffers hold now.</summary>
     public void Charge(Store store) => _charge.Set(store, Session, BufferBytes);
 

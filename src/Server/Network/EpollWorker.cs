@@ -14,14 +14,8 @@ namespace Kv.Server.Network;
 /// what other threads left in the inbox, sessions whose wait has ended, and timers. Nothing in a turn blocks.
 /// Threads: everything but <see cref="Post"/>, <see cref="Attend"/> and <see cref="BeginStop"/> is the worker's own.
 /// </remarks>
-internal sealed unsafe class EpollWorker : IWindowOwner
+internal sealed class EpollWorker
 {
-    private const int SweepMs = 100;
-
-    /// <summary>Until this much has been received in a turn, clients that send large arguments are received from more
-    /// than once in it.</summary>
-    private const long BytesATurn = 1024 * 1024;
-
     /// <summary>How many sessions that go on have their share between two looks at the clock.</summary>
     private const int ContinuingGroup = 4;
 
@@ -33,23 +27,19 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private readonly WorkerInbox _inbox;
     private readonly WorkerWait _wait;
     private readonly StoreSession _store;
-    private readonly WorkerCounters _counters;
-    private readonly CommandWindow _window;
+    private readonly ConnectionGroups _groups;
     private readonly ConnectionReader _reader;
     private readonly ConnectionSender _sender;
+    private readonly MessageSender _messages;
+    private readonly HeldReplies _held;
+    private readonly ConnectionSweep _sweep;
     private readonly ConnectionSlots _slots = new();
     private readonly List<EpollConnection> _ready = new(Poller.EventsMax);
-    private List<EpollConnection> _arriving = [], _again = [];
     private readonly List<EpollConnection> _waiting = [];
-    private readonly List<EpollConnection> _continuing = [], _held = [];
-    private readonly EpollConnection[] _group = new EpollConnection[CommandWindow.SessionsMax];
+    private readonly List<EpollConnection> _continuing = [], _released = [];
     private readonly Thread _thread;
 
     private long _now;
-    private long _bytesInAtBegin;
-    private long _sweepDue;
-    private int _lingering;
-    private bool _sweepNeeded, _holds;
     private int _stopping;
 
     /// <summary>While the server stops: how many bytes clients with unread replies have taken, and since when it is
@@ -62,12 +52,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _server = server;
         _inbox = new WorkerInbox(_poller);
         _store = server.Store.CreateSession();
-        _counters = server.Counters.Create();
+        var counters = server.Counters.Create();
         _wait = new WorkerWait(server, _poller, _inbox, _store);
-        _window = new CommandWindow(server, _store, _counters, this);
-        _reader = new ConnectionReader(server, _store, _counters);
-        _sender = new ConnectionSender(server, _store, _counters);
-        server.Aof.OnRelease(AttendToHeld);
+        _reader = new ConnectionReader(server, _store, counters);
+        _sender = new ConnectionSender(server, _store, counters);
+        _held = new HeldReplies(server, _sender, _inbox);
+        _groups = new ConnectionGroups(server, this, _store, counters, _reader, _sender, _held);
+        _messages = new MessageSender(server, _groups.Window, _sender);
+        _sweep = new ConnectionSweep(server, _slots, Close);
         _thread = new Thread(Run) { Name = $"kv-worker-{number}", IsBackground = true };
     }
 
@@ -112,7 +104,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         foreach (var connection in _slots.Snapshot()) Close(connection);
-        _window.Dispose();
+        _groups.Dispose();
         _reader.Dispose();
         _store.GoOffline();
         _store.Dispose();
@@ -123,16 +115,16 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     /// one.</summary>
     private void AbandonTurn()
     {
-        foreach (var connection in _group)
-            if (connection != null) Close(connection);
-        Array.Clear(_group);
-        _window.Begin();
-        foreach (var left in new[] { _ready, _arriving, _again })
-        {
-            foreach (var connection in left)
-                if (connection.State is EpollConnectionState.Open or EpollConnectionState.Broken) AfterTurn(connection);
-            left.Clear();
-        }
+        _groups.Abandon();
+        EndTurnOf(_ready);
+    }
+
+    /// <summary>Ends the turn of connections that have had none.</summary>
+    public void EndTurnOf(List<EpollConnection> connections)
+    {
+        foreach (var connection in connections)
+            if (connection.State is EpollConnectionState.Open or EpollConnectionState.Broken) AfterTurn(connection);
+        connections.Clear();
     }
 
     /// <returns>True when the worker is to end.</returns>
@@ -144,14 +136,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         _store.BeginTurn();
         TakeEvents(events);
         int served = _ready.Count;
-        _bytesInAtBegin = _counters.BytesIn;
-        RunGroups(_ready);
+        _groups.BeginTurn(_now);
+        _groups.Run(_ready);
         if (_continuing.Count > 0) RunContinuing();
         TakeInbox();
-        if (_ready.Count > 0) RunGroups(_ready);        // sessions whose wait somebody has ended
+        if (_ready.Count > 0) _groups.Run(_ready);        // sessions whose wait somebody has ended
         if (_waiting.Count > 0) EndWaits();
-        if (_held.Count > 0) SendHeld();
-        if (_now >= _sweepDue) Sweep();
+        if (_held.Count + _released.Count > 0) SendHeld();
+        if (_now >= _sweep.DueTickMs) _sweep.Run(_now);
         if (begin != 0) _server.Latency.Note(LatencyEvent.WorkerTurn, Stopwatch.GetTimestamp() - begin);
         return Volatile.Read(ref _stopping) != 0 && Stop(served);
     }
@@ -161,9 +153,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         // In a long pause most of those that go on wait for its end.
         if (_continuing.Count > 0) return _store.Presence.IsTurnedAway ? 1 : 0;
         if (Volatile.Read(ref _stopping) != 0) return 1;
-        foreach (var connection in _held)
-            if (!_sender.IsHeld(connection)) return 0;
-        long wait = _sweepNeeded || _lingering > 0 || _server.Options.Timeout > 0 ? SweepMs : Poller.NoTimeout;
+        if (_held.IsAnyReleased) return 0;
+        long wait = _sweep.WaitMs;
         foreach (var connection in _waiting)
         {
             long left = Math.Clamp(connection.Session.ParkedUntilTickMs - _server.TickMs, 0, int.MaxValue);
@@ -216,165 +207,26 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         else Close(connection);
     }
 
-    /// <summary>Phases A to E for all of a list, and again for those whose large arguments are arriving as long as more
-    /// has arrived: several such commands of a pipeline take one turn, and their replies one call.</summary>
-    private void RunGroups(List<EpollConnection> ready)
-    {
-        RunAll(ready);
-        // Ends: each round receives from all in the list, and nobody is added once BytesATurn have been received.
-        while (_arriving.Count > 0)
-        {
-            (_again, _arriving) = (_arriving, _again);
-            RunAll(_again);
-        }
-    }
-
-    /// <summary>Phases A to E for all of a list, at most 16 at a time.</summary>
-    private void RunAll(List<EpollConnection> ready)
-    {
-        for (int from = 0; from < ready.Count; from += CommandWindow.SessionsMax)
-            RunGroup(ready, from, Math.Min(ready.Count, from + CommandWindow.SessionsMax));
-        ready.Clear();
-    }
-
-    private void RunGroup(List<EpollConnection> ready, int from, int to)
-    {
-        Debug.Assert(to - from <= CommandWindow.SessionsMax, "a group fits into the window");
-        _reader.BeginGroup();
-        _window.Begin();
-        int count = 0;
-        for (int i = from; i < to; i++)
-        {
-            var connection = ready[i];
-            if (connection.State >= EpollConnectionState.Lingering)
-            {
-                if (connection.State == EpollConnectionState.Lingering && !_reader.Drain(connection)) Close(connection);
-                continue;
-            }
-
-            var session = connection.Session;
-            byte* input;
-            int length;
-            if ((session.Gate & SessionGate.Stopped) != 0 || connection.HasMore)
-            {
-                _reader.Resume(connection, out input, out length);
-            }
-            else if (!_reader.Receive(connection, _now, out input, out length)
-                || (connection.EndOfInput && length == 0 && connection.Backlog == null))
-            {
-                Close(connection);
-                continue;
-            }
-
-            if (length == 0 && session.Steps == null && session.Held == null)
-            {
-                // With less interest than usual it has come from an earlier part, behind a long command: that ends now.
-                if (connection.EndOfInput | connection.HasFilledRoom | connection.HoldsReplies
-                    | connection.Interest != Libc.EpollIn | session.IsParked) EndPart(connection);
-                continue;
-            }
-
-            _group[count++] = connection;
-            _window.Add(session, input, length);
-        }
-
-        if (count == 0) return;
-        _window.Run();
-        for (int i = 0; i < count; i++)
-        {
-            var connection = _group[i];
-            _reader.Keep(connection, _window.Consumed(i));
-            // With the head of a large argument pending, the rest of the argument has to be received first.
-            connection.HasMore = _window.HasMore(i) && connection.Pending.Length > 0
-                && connection.Session.Blocks is not { IsFilling: true };
-            EndPart(connection);
-        }
-
-        Array.Clear(_group, 0, count);
-    }
-
-    void IWindowOwner.Send(int index, Session session, SessionOutput output, int start, int end)
-    {
-        try
-        {
-            Debug.Assert(_group[index].Session == session, "a session's replies go to its own client");
-            Fault.Point("reply.send");
-            if (_server.Aof.Holds(session.LastTicket))
-            {
-                HoldForDisk(_group[index], output, start, end);
-                return;
-            }
-
-            // While a large argument arrives: sending now would wake the client for one reply of several.
-            if (session.Partial.BigBulkLength > 0 && MayReceiveMore(_group[index])
-                && _sender.TryHold(_group[index], output, start, end)) return;
-            _sender.Send(_group[index], output, start, end);
-        }
-        catch (Exception exception)
-        {
-            // With a reply missing this connection must end, but no other one of the group, whose replies share the
-            // buffer.
-            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed",
-                session.Id);
-            _group[index].State = EpollConnectionState.Broken;
-            output.DropReferences(end);
-        }
-    }
-
-    /// <summary>Keeps replies until what they are about is on the disk.</summary>
-    private void HoldForDisk(EpollConnection connection, SessionOutput output, int start, int end)
-    {
-        _sender.HoldForDisk(connection, output, start, end);
-        if (connection.IsHeld) return;
-        connection.IsHeld = true;
-        _held.Add(connection);
-        Volatile.Write(ref _holds, true);
-        // Full fence: whoever has more on the disk from here on sees that this worker holds some, or this worker sees
-        // before it sleeps that there is more (WaitMs).
-        Interlocked.MemoryBarrier();
-    }
-
-    /// <summary>More is on the disk. From any thread.</summary>
-    private void AttendToHeld()
-    {
-        if (Volatile.Read(ref _holds)) _inbox.Attend();
-    }
-
     /// <summary>Sends the replies that no longer have to wait.</summary>
     private void SendHeld()
     {
-        for (int i = _held.Count - 1; i >= 0; i--)
+        _held.TakeReleased(_released);
+        // Ends: each round takes one out. What a turn that failed has left is there, too.
+        while (_released.Count > 0)
         {
-            var connection = _held[i];
-            if (_sender.IsHeld(connection)) continue;
-            _held.RemoveAt(i);
-            connection.IsHeld = false;
-            if (!Flush(connection)) continue;
+            var connection = _released[^1];
+            _released.RemoveAt(_released.Count - 1);
+            if (connection.State != EpollConnectionState.Open || !Flush(connection)) continue;
             if (connection.Pending.Length > 0 && (connection.Session.Gate & SessionGate.Stopped) == 0)
                 _ready.Add(connection);
             else AfterTurn(connection);
         }
 
-        if (_held.Count == 0) Volatile.Write(ref _holds, false);
-        if (_ready.Count > 0) RunGroups(_ready);
-    }
-
-    private bool MayReceiveMore(EpollConnection connection) =>
-        connection.HasFilledRoom && !connection.EndOfInput && _counters.BytesIn - _bytesInAtBegin < BytesATurn;
-
-    /// <summary>Ends a connection's part in a group: it takes part in another group of this turn, or its turn is
-    /// over.</summary>
-    private void EndPart(EpollConnection connection)
-    {
-        var session = connection.Session;
-        bool isArriving = session.Blocks is { IsFilling: true } && (session.Gate & SessionGate.Stopped) == 0
-            && connection.State == EpollConnectionState.Open;
-        if (isArriving && MayReceiveMore(connection)) _arriving.Add(connection);
-        else AfterTurn(connection);
+        if (_ready.Count > 0) _groups.Run(_ready);
     }
 
     /// <summary>Decides what becomes of a connection after its commands have been run.</summary>
-    private void AfterTurn(EpollConnection connection)
+    public void AfterTurn(EpollConnection connection)
     {
         var session = connection.Session;
         if (connection.State == EpollConnectionState.Broken)
@@ -391,7 +243,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
     private void AfterTurnSlow(EpollConnection connection, Session session)
     {
         bool isOpen = !connection.HoldsReplies || _sender.SendHeld(connection);
-        if (!isOpen || !_sender.CheckLimits(connection, _now) || !InputLimit.Allows(session, connection.Pending))
+        if (!isOpen || !connection.IsOutputAllowed(_now) || !InputLimit.Allows(session, connection.Pending))
         {
             Close(connection);
             return;
@@ -405,7 +257,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         if (connection.EndOfInput && !connection.HasMore && (session.Gate & SessionGate.Stopped) == 0)
             session.CloseAfterReply = true;
-        if (session.CloseAfterReply) SendLastMessages(connection);
+        if (session.CloseAfterReply) _messages.SendLast(connection);
         bool waitsToSend = connection.Backlog != null;
         if (connection.State == EpollConnectionState.Broken)
         {
@@ -436,7 +288,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         if (waitsToSend && connection.SinceTickMs != 0 || !session.Authenticated || ArrivalRoom.IsWatched(session))
-            _sweepNeeded = true;
+            _sweep.IsNeeded = true;
         // A client that waits is read from, too: its end comes after all that it has sent.
         bool reads = !connection.EndOfInput && ((session.Gate & SessionGate.Stopped) == 0
             || (session.IsParked && InputLimit.AllowsAhead(session, connection.Pending)));
@@ -454,7 +306,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             "our side is closed once, after the last reply");
         connection.State = EpollConnectionState.Lingering;
         connection.SinceTickMs = _now + 1000;
-        _lingering++;
+        _sweep.Lingering++;
         // Before the client can see the end: whoever has seen it finds the session gone and the socket counted.
         _server.Connections.BeginLinger();
         EndSession(connection);
@@ -479,7 +331,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
             }
 
             _continuing.RemoveRange(0, count);
-            RunGroups(_ready);
+            _groups.Run(_ready);
             left = Math.Min(left - count, _continuing.Count);
         }
     }
@@ -503,7 +355,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
                 // The loop goes on: the others are out of the inbox already, and would wait for ever.
                 _server.Log.LogCritical(exception, "Attending to client {Client} failed; its connection is closed",
                     connection.Session.Id);
-                _window.Begin();
+                _groups.Window.Begin();
                 Close(connection);
             }
 
@@ -543,54 +395,9 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         return false;
     }
 
-    /// <summary>Sends messages, until the client has enough unread. The others stay where all who get them share them:
-    /// <see cref="Flush"/> comes back to them.</summary>
     private void SendMessages(EpollConnection connection)
     {
-        var session = connection.Session;
-        int left = ISessionOwner.MessageBytesATurn;
-        // Ends: with the messages, when the client takes no more for now, or it has had its share of the turn.
-        while ((connection.Backlog?.Length ?? 0) < ISessionOwner.MessageBytesAhead && session.TakeMessages())
-        {
-            left -= SendTakenMessages(connection);
-            if (left > 0) continue;
-            Post(connection);
-            return;
-        }
-    }
-
-    /// <summary>Sends all messages that the client is still to get before it leaves.</summary>
-    private void SendLastMessages(EpollConnection connection)
-    {
-        if (connection.Session.Messages is not { } messages) return;
-        messages.Refuse();
-        // Ends: with the messages, as no more come.
-        while (connection.Session.TakeMessages()) SendTakenMessages(connection);
-    }
-
-    private int SendTakenMessages(EpollConnection connection)
-    {
-        var output = _window.Output;
-        Debug.Assert(output.Buffer.Length == 0, "replies of others are sent before");
-        output.Reply.Version = connection.Session.Version;
-        try
-        {
-            connection.Session.WriteTakenMessages(output.Reply, CommandWindow.FlushBytes);
-            int bytes = output.Buffer.Length;
-            if (bytes > 0) _sender.Send(connection, output, 0, bytes);
-            return bytes;
-        }
-        catch (Exception exception)
-        {
-            _server.Log.LogCritical(exception, "Messages for client {Client} are lost; its connection is closed",
-                connection.Session.Id);
-            connection.State = EpollConnectionState.Broken;
-            return 0;
-        }
-        finally
-        {
-            output.Buffer.Clear();
-        }
+        if (!_messages.Send(connection)) Post(connection);
     }
 
     private void Adopt(EpollConnection connection)
@@ -605,7 +412,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         }
 
         connection.Interest = Libc.EpollIn;
-        if (!connection.Session.Authenticated) _sweepNeeded = true;
+        if (!connection.Session.Authenticated) _sweep.IsNeeded = true;
     }
 
     private void EndWaits()
@@ -622,51 +429,7 @@ internal sealed unsafe class EpollWorker : IWindowOwner
 
         foreach (var connection in _ready)
             if (connection.Session.Steps == null && connection.Session.Held == null) AfterTurn(connection);
-        RunGroups(_ready);
-    }
-
-    /// <summary>Looks at what has a time limit: idle clients, clients that do not authenticate or do not read, and
-    /// lingering sockets.</summary>
-    private void Sweep()
-    {
-        _sweepDue = _now + SweepMs;
-        long timeoutMs = _server.Options.Timeout * 1000L;       // seconds up to 2^31 - 1
-        long authMs = _server.Options.AuthTimeout * 1000L;
-        if (!_sweepNeeded && _lingering == 0 && timeoutMs <= 0) return;
-        _sweepNeeded = false;
-        for (int slot = 0; slot < _slots.Length; slot++)
-        {
-            var connection = _slots[slot];
-            if (connection == null) continue;
-            var session = connection.Session;
-            long idle = _now - session.LastActiveTickMs;
-            bool close = connection.State == EpollConnectionState.Lingering ? _now >= connection.SinceTickMs
-                : timeoutMs > 0 && idle >= timeoutMs && session.Kind == ClientKind.Normal && !session.IsParked
-                && session.Steps == null;
-            if (!close && connection.State == EpollConnectionState.Open)
-            {
-                if (!session.Authenticated && authMs > 0)
-                {
-                    _sweepNeeded = true;
-                    close = _now - session.CreatedTickMs >= authMs;
-                    if (close) session.NoteAuthTimeout();
-                }
-
-                if (connection.SinceTickMs != 0)
-                {
-                    _sweepNeeded = true;
-                    close |= !_sender.CheckLimits(connection, _now);
-                }
-
-                if (ArrivalRoom.IsWatched(session))
-                {
-                    _sweepNeeded = true;
-                    if (!connection.HasMore) ArrivalRoom.EndIfIdle(session, idle);
-                }
-            }
-
-            if (close) Close(connection);
-        }
+        _groups.Run(_ready);
     }
 
     private bool Stop(int served)
@@ -709,8 +472,8 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         session.End();
         if (connection.IsWaiting) _waiting.Remove(connection);
         if (connection.IsContinuing) _continuing.Remove(connection);
-        if (connection.IsHeld) _held.Remove(connection);
-        connection.IsWaiting = connection.IsContinuing = connection.IsHeld = false;
+        _held.Remove(connection);
+        connection.IsWaiting = connection.IsContinuing = false;
         connection.Pending.Clear();
         session.Partial.Reset();
         session.Blocks?.Release(_store);
@@ -720,13 +483,14 @@ internal sealed unsafe class EpollWorker : IWindowOwner
         connection.Charge(_server.Store);
     }
 
-    private void Close(EpollConnection connection)
+    /// <summary>Closes a connection, if it is not closed yet.</summary>
+    public void Close(EpollConnection connection)
     {
         Debug.Assert(Environment.CurrentManagedThreadId == _thread.ManagedThreadId, "a worker closes its own clients");
         if (connection.State == EpollConnectionState.Closed) return;
         bool lingered = connection.State == EpollConnectionState.Lingering;
-        Debug.Assert(!lingered || _lingering > 0, "what lingers was counted");
-        if (lingered) _lingering--;
+        Debug.Assert(!lingered || _sweep.Lingering > 0, "what lingers was counted");
+        if (lingered) _sweep.Lingering--;
         else EndSession(connection);
         connection.State = EpollConnectionState.Closed;
         _slots.Remove(connection);

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Diagnostics;
-using System.IO.Pipelines;
 using System.Net.Security;
 using System.Net.Sockets;
 using Kv.Server.Execution;
@@ -14,18 +13,11 @@ namespace Kv.Server.Network;
 /// receives, runs and writes.</summary>
 /// <remarks>
 /// Threads: the loop's, one at a time; beside it at most one writer of what the stream does not take at once, so that
-/// clients are served that send everything before they read. <see cref="_guard"/> orders the loop and the writer.
+/// clients are served that send everything before they read (<see cref="PipelineOutput"/>).
 /// Input is received into the buffer of a lease, of which there are few.
 /// </remarks>
 internal sealed class PipelineConnection : ISessionOwner
 {
-    private const int UnauthenticatedOutputBytes = 1024;
-    private const int WriteBytes = 64 * 1024;
-
-    /// <summary>Replies of at most this many bytes go straight to the writer: what a window writes between two flushes,
-    /// and one more reply.</summary>
-    private const int DirectBytes = 512 * 1024;
-
     /// <summary>How much of a large argument is received at once, straight into its block.</summary>
     private const int BlockBytesAtOnce = 1024 * 1024;
 
@@ -38,33 +30,18 @@ internal sealed class PipelineConnection : ISessionOwner
     /// <summary>A timer that came a moment too early comes again after this time.</summary>
     private const int TimerAgainMs = 50;
 
-    private const long NotSeen = -1;
-
-    // What is written is sent a buffer at a time.
-    private static readonly StreamPipeWriterOptions WriterOptions =
-        new(minimumBufferSize: TlsOutput.BytesMax, leaveOpen: true);
-
     private readonly KvServer _server;
     private readonly WindowLeases _leases;
     private readonly Stream _stream;
     private readonly Socket? _socket;
     private readonly TlsHandshake? _handshake;
-    private readonly TlsOutput? _tlsOutput;
     private readonly StreamInput _input;
-    private readonly PipeWriter _writer;
-    private readonly Lock _guard = new();
+    private readonly PipelineOutput _output;
     private readonly LoopSignal _signal = new();
-    private readonly Backlog _backlog = new();
-    private Task _writing = Task.CompletedTask;
-    private bool _isWriting;
     private volatile bool _failed;
     private volatile bool _stopping;
     private bool _lingers;
-    private int _hasPassedLimit;
     private long _overSoftSince;
-    private long _flushes, _flushesSeen = NotSeen, _flushesSeenTickMs;
-    private BufferCharge _charge;
-    private long _inWriter, _heldTicket;
 
     /// <param name="stream">The socket's own, an <see cref="SslStream"/> over it, or one without a socket.</param>
     /// <param name="handshake">Over TLS, what comes first.</param>
@@ -76,8 +53,7 @@ internal sealed class PipelineConnection : ISessionOwner
         _stream = stream;
         _socket = socket;
         _handshake = handshake;
-        if (stream is SslStream tls) _tlsOutput = new TlsOutput(tls);
-        _writer = PipeWriter.Create(stream, WriterOptions);
+        _output = new PipelineOutput(server, this, stream);
         _input = new StreamInput(stream, socket, _signal);
     }
 
@@ -97,17 +73,16 @@ internal sealed class PipelineConnection : ISessionOwner
 
     public long QueryFreeBytes => Math.Max(0, Pending.Capacity - Pending.Length);
 
-    // Volatile: _inWriter is the writing thread's; a value of a moment ago is good enough.
-    public long OutputBytes => _backlog.Length + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
+    public long OutputBytes => _output.Bytes + (Session.Messages?.Bytes ?? 0);
 
-    public int OutputPieces =>
-        _backlog.Pieces + (Volatile.Read(ref _inWriter) != 0 ? 1 : 0) + (Session.Messages?.Count ?? 0);
+    public int OutputPieces => _output.Pieces + (Session.Messages?.Count ?? 0);
 
-    public long OutputMemoryBytes =>
-        _backlog.MemoryBytes + _backlog.BlockBytes + Volatile.Read(ref _inWriter) + (Session.Messages?.Bytes ?? 0);
+    public long OutputMemoryBytes => _output.MemoryBytes + (Session.Messages?.Bytes ?? 0);
 
-    public long BufferBytes =>
-        Pending.Capacity + Session.Partial.KeptBytes + _backlog.MemoryBytes + Volatile.Read(ref _inWriter);
+    public long BufferBytes => Pending.Capacity + Session.Partial.KeptBytes + _output.BufferBytes;
+
+    /// <summary>Whether it has failed, and is about to be closed.</summary>
+    public bool HasFailed => _failed;
 
     public void Wake(Session session)
     {
@@ -115,7 +90,15 @@ internal sealed class PipelineConnection : ISessionOwner
         Wake();
     }
 
-    private void Wake() => _signal.Set();
+    /// <summary>Has the loop look at the session, and at what there is to be sent.</summary>
+    public void Wake() => _signal.Set();
+
+    /// <summary>The stream takes nothing more.</summary>
+    public void Fail()
+    {
+        _failed = true;
+        Wake();
+    }
 
     /// <summary>Makes the loop run what was received, and end.</summary>
     public void BeginStop()
@@ -133,15 +116,8 @@ internal sealed class PipelineConnection : ISessionOwner
         Wake();
     }
 
-    /// <summary>While the server stops: whether the client has read nothing of its replies for a while. By one
-    /// thread.</summary>
-    public bool LeavesUnread(long now)
-    {
-        if (!_isWriting) return false;      // stale is good enough: this is called again and again
-        long flushes = Volatile.Read(ref _flushes);
-        if (flushes != _flushesSeen) (_flushesSeen, _flushesSeenTickMs) = (flushes, now);
-        return now - _flushesSeenTickMs >= ITransport.StopUnreadMs;
-    }
+    /// <inheritdoc cref="PipelineOutput.LeavesUnread"/>
+    public bool LeavesUnread(long now) => _output.LeavesUnread(now);
 
     /// <summary>Whether the client has been idle, unauthenticated or not reading for longer than it may.</summary>
     public bool IsOverdue(long now)
@@ -179,7 +155,7 @@ internal sealed class PipelineConnection : ISessionOwner
                 await LoopAsync().ConfigureAwait(false);
                 if (!_failed && !Session.IsKilled) await WriteLastMessagesAsync().ConfigureAwait(false);
                 await EndHoldingAsync().ConfigureAwait(false);
-                await _writing.ConfigureAwait(false);
+                await _output.Written.ConfigureAwait(false);
             }
             else _failed = true;
 
@@ -209,90 +185,23 @@ internal sealed class PipelineConnection : ISessionOwner
         socket.Shutdown(SocketShutdown.Send);
     }
 
-    /// <summary>Takes the replies of a run, into the stream if it keeps up, else into the backlog.</summary>
-    internal void Send(WindowLease lease, SessionOutput output, int start, int end)
-    {
-        if (_failed)
-        {
-            output.DropReferences(end);
-            return;
-        }
-
-        try
-        {
-            Fault.Point("reply.send");
-            SendNow(lease, output, start, end);
-        }
-        catch (Exception exception)
-        {
-            _server.Log.LogCritical(exception, "Sending to client {Client} failed; its connection is closed",
-                Session.Id);
-            output.DropReferences(end);
-            Abort();
-        }
-    }
-
-    private unsafe void SendNow(WindowLease lease, SessionOutput output, int start, int end)
-    {
-        lock (_guard)
-        {
-            if (_server.Aof.Holds(Session.LastTicket)) HoldLatched();
-            if (_isWriting || end - start > DirectBytes || output.HasReference(end) || IsHeldLatched())
-                AppendLatched(output, start, end);
-            else if (_tlsOutput != null) EncryptLatched(lease, output, start, end);
-            else
-            {
-                _writer.Write(new ReadOnlySpan<byte>(output.Buffer.Start + start, end - start));
-                _inWriter = end - start;
-                CountSentLatched(lease.Counters);
-                BeginWritingLatched(_writer.FlushAsync());
-            }
-
-            if (!_isWriting && !_backlog.IsEmpty && !IsHeldLatched()) BeginWritingLatched(default);
-            PauseLatched();
-        }
-    }
+    /// <inheritdoc cref="PipelineOutput.Send"/>
+    internal void Send(WindowLease lease, SessionOutput output, int start, int end) =>
+        _output.Send(lease, output, start, end);
 
     /// <summary>Replies wait from here on until what they are about is on the disk.</summary>
-    private void HoldLatched()
-    {
-        _heldTicket = Session.LastTicket;
-        // With a full fence: who has more on the disk from here on finds it there, or it is looked for after this.
-        _leases.Held.Add(this);
-    }
+    // With a full fence: who has more on the disk from here on finds it there, or it is looked for after this.
+    public void Hold() => _leases.Held.Add(this);
 
-    private bool IsHeldLatched()
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is held");
-        if (_heldTicket == 0) return false;
-        if (_server.Aof.StillHolds(_heldTicket)) return true;
-        _heldTicket = 0;
-        return false;
-    }
-
-    /// <summary>Whether replies wait for the disk. From any thread.</summary>
-    public bool IsHeld
-    {
-        get
-        {
-            lock (_guard) return IsHeldLatched();
-        }
-    }
+    /// <inheritdoc cref="PipelineOutput.IsHeld"/>
+    public bool IsHeld => _output.IsHeld;
 
     /// <summary>Goes on with replies that have waited, if they no longer have to. From any thread.</summary>
     /// <returns>False when they still have to.</returns>
     public bool TrySendHeld()
     {
-        bool isHeld;
-        lock (_guard) isHeld = !TryGoOnLatched();
-        if (!isHeld) Wake();
-        return !isHeld;
-    }
-
-    private bool TryGoOnLatched()
-    {
-        if (IsHeldLatched()) return false;
-        if (!_isWriting && !_backlog.IsEmpty && !_failed) BeginWritingLatched(default);
+        if (!_output.TryGoOn()) return false;
+        Wake();
         return true;
     }
 
@@ -303,46 +212,8 @@ internal sealed class PipelineConnection : ISessionOwner
         {
             // Ends: with the disk's answer, or the connection.
             _signal.Clear();
-            lock (_guard)
-                if (TryGoOnLatched()) return;       // perhaps before those who are told of the disk come by
+            if (_output.TryGoOn()) return;      // perhaps before those who are told of the disk come by
             await _signal.WaitAsync().ConfigureAwait(false);
-        }
-    }
-
-    private unsafe void AppendLatched(SessionOutput output, int start, int end)
-    {
-        while (output.TryTakeReference(end, out var reference))
-        {
-            _backlog.Append(output.Buffer.Start + start, reference.Offset - start);
-            _backlog.Append(reference.Block, reference.First, reference.Length);
-            start = reference.Offset;
-        }
-
-        _backlog.Append(output.Buffer.Start + start, end - start);
-    }
-
-    /// <summary>Gives TLS what it takes at once; what comes after that waits.</summary>
-    private unsafe void EncryptLatched(WindowLease lease, SessionOutput output, int start, int end)
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread && !_isWriting, "there is one writer");
-        // Ends: each round takes some bytes, until the socket is full.
-        while (start < end && !_isWriting)
-        {
-            int count = Math.Min(end - start, TlsOutput.BytesMax);
-            _inWriter = count;
-            CountSentLatched(lease.Counters);
-            var write = _tlsOutput!.WriteAsync(output.Buffer.Start + start, count);
-            start += count;
-            if (write.IsCompletedSuccessfully)
-            {
-                write.GetAwaiter().GetResult();
-                _inWriter = 0;
-                continue;
-            }
-
-            _isWriting = true;
-            _backlog.Append(output.Buffer.Start + start, end - start);
-            _writing = WriteAsync(write);
         }
     }
 
@@ -426,7 +297,7 @@ internal sealed class PipelineConnection : ISessionOwner
             _leases.Return(lease);
         }
 
-        lock (_guard) ChargeLatched();
+        _output.Charge();
     }
 
     /// <summary>Waits with a session that is parked, and receives meanwhile: the client's end comes after all that it
@@ -467,7 +338,7 @@ internal sealed class PipelineConnection : ISessionOwner
             _leases.Return(lease);
         }
 
-        lock (_guard) ChargeLatched();
+        _output.Charge();
     }
 
     private Timer WakeIn(int milliseconds) =>
@@ -481,7 +352,7 @@ internal sealed class PipelineConnection : ISessionOwner
         if (Session.OutputPaused && Session.Steps is not { Holds: true })
         {
             await EndHoldingAsync().ConfigureAwait(false);
-            await _writing.ConfigureAwait(false);
+            await _output.Written.ConfigureAwait(false);
             Session.OutputPaused = false;
         }
 
@@ -501,7 +372,7 @@ internal sealed class PipelineConnection : ISessionOwner
             _leases.Return(lease);
         }
 
-        lock (_guard) ChargeLatched();
+        _output.Charge();
         if (isTurnedAway) await Task.Delay(1).ConfigureAwait(false);        // most wait for a long pause to end
     }
 
@@ -512,21 +383,13 @@ internal sealed class PipelineConnection : ISessionOwner
         int left = ISessionOwner.MessageBytesATurn;
         // Ends: with the messages, when the client takes no more for now (the writer comes back to them), or it has had
         // its share of the loop.
-        while (Session.TakeMessages() && !IsAhead())
+        while (Session.TakeMessages() && !_output.IsAhead)
         {
             left -= await WriteTakenMessagesAsync().ConfigureAwait(false);
             if (left > 0) continue;
             Wake();
             return;
         }
-    }
-
-    /// <summary>Whether the client has enough unread.</summary>
-    private bool IsAhead()
-    {
-        // Under the lock: either the writer has this to do after it, and wakes the loop for what waits, or it is done
-        // and this sees it.
-        lock (_guard) return _backlog.Length + _inWriter >= ISessionOwner.MessageBytesAhead;
     }
 
     /// <summary>Writes all messages that the client is still to get before it leaves.</summary>
@@ -570,117 +433,7 @@ internal sealed class PipelineConnection : ISessionOwner
         ArrivalRoom.Check(Session, blocks);
     }
 
-    /// <summary>A writer goes on with what the stream does not take at once.</summary>
-    private void BeginWritingLatched(ValueTask<FlushResult> flush)
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread && !_isWriting, "there is one writer");
-        if (flush.IsCompletedSuccessfully && _backlog.IsEmpty)
-        {
-            flush.GetAwaiter().GetResult();
-            _inWriter = 0;
-            return;
-        }
-
-        _isWriting = true;
-        _writing = WriteAsync(flush.IsCompletedSuccessfully ? default : new ValueTask(flush.AsTask()));
-    }
-
-    /// <summary>Goes on with what waits once the stream has taken what it was given first.</summary>
-    private async Task WriteAsync(ValueTask first)
-    {
-        try
-        {
-            await first.ConfigureAwait(false);
-            while (true)
-            {
-                // Ends: when nothing waits any more, or the stream fails.
-                lock (_guard)
-                {
-                    bool isMore = TakeLatched();
-                    ChargeLatched();
-                    if (!isMore)
-                    {
-                        _isWriting = false;
-                        if (Session.Messages is { Count: > 0 }) Wake();     // the loop goes on with messages
-                        return;
-                    }
-                }
-
-                await _writer.FlushAsync().ConfigureAwait(false);
-                Volatile.Write(ref _flushes, _flushes + 1);     // by the one writer there is
-            }
-        }
-        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException
-            or OperationCanceledException or InvalidOperationException)
-        {
-            _failed = true;
-            Wake();
-        }
-    }
-
-    private unsafe bool TakeLatched()
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread && _isWriting, "the one writer takes");
-        _inWriter = 0;
-        if (_backlog.IsEmpty || IsHeldLatched()) return false;
-        using var guard = _server.Store.Enter();
-        for (int room = WriteBytes; room > 0 && !_backlog.IsEmpty;)
-        {
-            byte* bytes = _backlog.Front(out int count, out _);
-            count = Math.Min(count, room);
-            _writer.Write(new ReadOnlySpan<byte>(bytes, count));
-            _backlog.Advance(count, guard.Session);
-            _inWriter += count;
-            room -= count;
-        }
-
-        var counters = _server.Counters.Borrow();
-        CountSentLatched(counters);
-        _server.Counters.GiveBack(counters);
-        return true;
-    }
-
-    private void CountSentLatched(WorkerCounters counters)
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer count under the lock");
-        Session.BytesOut += _inWriter;
-        counters.BytesOut += _inWriter;
-        counters.Writes++;
-    }
-
-    private void PauseLatched()
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread, "loop and writer share what is unread");
-        if (_backlog.Length + _inWriter > Session.OutputPauseBytes) Session.OutputPaused = true;
-        ChargeLatched();
-    }
-
-    /// <summary>Charges the store with what the client's buffers hold now.</summary>
-    // The writing thread may read the input's size while the loop changes it: the loop charges again when it is done.
-    private void ChargeLatched()
-    {
-        Debug.Assert(_guard.IsHeldByCurrentThread, "what is charged is under the lock");
-        _charge.Set(_server.Store, Session, BufferBytes);
-    }
-
-    private bool IsOutputAllowed(long now)
-    {
-        long bytes = OutputBytes;
-        if (!Session.Authenticated && bytes > UnauthenticatedOutputBytes) return false;
-        var limits = _server.Options.ClientOutputBufferLimit;
-        if (limits.Allows(Session.OutputKind, bytes, now, ref _overSoftSince)) return true;
-        // Interlocked: both the loop and the sweep look, and one disconnection is counted once.
-        if (Interlocked.Exchange(ref _hasPassedLimit, 1) != 0) return false;
-        _server.Counters.CountOutputLimitClose();
-        if (_server.LogBrakes.OutputLimit.TryTake(now, out string more))
-        {
-            _server.Log.LogWarning(
-                "Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}",
-                Session.Id, Session.Address, bytes, more);
-        }
-
-        return false;
-    }
+    private bool IsOutputAllowed(long now) => OutputLimits.Allows(Session, OutputBytes, now, ref _overSoftSince);
 
     /// <summary>Receives for a moment after the last reply, so that closing does not reset the connection before the
     /// client has it.</summary>
@@ -720,17 +473,12 @@ internal sealed class PipelineConnection : ISessionOwner
         if (_handshake is { IsCompleted: true }) _server.Tls.Counters.CountEnd();
         await _stream.DisposeAsync().ConfigureAwait(false);
         if (_lingers) _server.Connections.EndLinger();
-        await _writing.ConfigureAwait(false);
-        lock (_guard)
-        {
-            using var guard = _server.Store.Enter();
-            Pending.Clear();
-            Session.Partial.Reset();
-            Session.Blocks?.Release(guard.Session);
-            Session.Blocks = null;
-            _backlog.Clear(guard.Session);
-            _inWriter = 0;
-            ChargeLatched();
-        }
+        await _output.Written.ConfigureAwait(false);
+        using var guard = _server.Store.Enter();
+        Pending.Clear();
+        Session.Partial.Reset();
+        Session.Blocks?.Release(guard.Session);
+        Session.Blocks = null;
+        _output.Clear(guard.Session);
     }
 }

@@ -354,6 +354,7 @@ internal sealed class Session : ITrackingClient, ITicketHolder
 
     private volatile bool _unparked, _looksAtChannels;
     private bool _isLimitNoted;
+    private int _isOutputLimitNoted;
 
     /// <summary>Appends a message to the client's output, between the replies to its commands. From any thread; takes
     /// the caller's reference.</summary>
@@ -464,6 +465,18 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         if (Monitoring is not { } place) return;
         Server.Monitors.Remove(place);
         Monitoring = null;
+    }
+
+    /// <summary>Counts and logs that the client is closed because it has left too much unread.</summary>
+    internal void NoteOutputLimit(long bytes, long nowTickMs)
+    {
+        // Interlocked: whoever serves the session looks, and a sweep, perhaps; one disconnection is counted once.
+        if (Interlocked.Exchange(ref _isOutputLimitNoted, 1) != 0) return;
+        Server.Counters.CountOutputLimitClose();
+        if (!Server.LogBrakes.OutputLimit.TryTake(nowTickMs, out string more)) return;
+        Server.Log.LogWarning(
+            "Client {Client} at {Address} left {Bytes} bytes unread; closed (client-output-buffer-limit){More}", Id,
+            Address, bytes, more);
     }
 
     /// <summary>Counts and logs that the client is closed because its input is too long.</summary>

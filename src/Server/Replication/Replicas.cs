@@ -33,6 +33,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     private long _sentBytes, _fullSyncs, _partialSyncs, _refusedPartialSyncs;
     private static long _lastFile;      // of the process: servers in one may share a folder
     private long _first, _offset, _written, _writtenTicket, _emptySinceTickMs, _sentTickMs;
+    private long _pieceBytes;           // of all pieces that there are; added to atomically
     private int _localWaits;            // of _waits, those for the file here; written under the lock
     private bool _isAttached, _isDisposed;
 
@@ -57,6 +58,12 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
     /// <summary>Bytes of it.</summary>
     public long KeptBytes => Offset - First;
+
+    /// <summary>Memory of what is not kept any more, and some replica has not been sent: once, however many have
+    /// not.</summary>
+    // Any time: some recent figure.
+    public long UnreadBytes => Math.Max(0,
+        Volatile.Read(ref _pieceBytes) - KeptBytes - ((long)_pieces.Count * SharedMessage.OverheadBytes));
 
     /// <summary>Whether the stream is kept for replicas that come back.</summary>
     public bool IsActive => Volatile.Read(ref _isAttached);
@@ -350,7 +357,14 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         replica.Session.Push(piece);
     }
 
-    private SharedMessage NewPiece(ReadOnlySpan<byte> bytes) => SharedMessage.OfBytes(bytes, server.Store.ChargeStream);
+    private SharedMessage NewPiece(ReadOnlySpan<byte> bytes) => SharedMessage.OfBytes(bytes, ChargePiece);
+
+    // From any thread: whoever is the last to have sent it frees it.
+    private void ChargePiece(long bytes)
+    {
+        Interlocked.Add(ref _pieceBytes, bytes);
+        server.Store.ChargeStream(bytes);
+    }
 
     private int CountLatched(AckWait wait, long offset)
     {

@@ -12,7 +12,7 @@ internal readonly record struct ClientTotals(
         long buffers = 0, replicas = 0, inputMax = 0, outputMax = 0, reserved = 0, watching = 0;
         foreach (var session in connections.Snapshot())
         {
-            if (session.Kind == ClientKind.Replica) replicas += session.BufferBytes + (session.Messages?.Bytes ?? 0);
+            if (session.Kind == ClientKind.Replica) replicas += session.BufferBytes;
             else buffers += session.BufferBytes + (session.Transaction?.QueuedBytes ?? 0);
             inputMax = Math.Max(inputMax, session.QueryBytes);
             outputMax = Math.Max(outputMax, session.OutputBytes);

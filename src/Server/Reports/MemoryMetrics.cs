@@ -91,10 +91,10 @@ internal static class MemoryMetrics
             r => r.Server.Replicas.KeptBytes)
             { Page = "redis_mem_replication_backlog_bytes" },
         new("mem_total_replication_buffers", MetricKind.Gauge, "The same, and what replicas have not read",
-            r => r.Server.Replicas.KeptBytes + r.Clients.Replicas)
+            r => r.Server.Replicas.KeptBytes + r.ReplicaBytes)
             { Page = "redis_mem_total_replication_buffers_bytes" },
-        new("mem_clients_slaves", MetricKind.Gauge, "Of the stream, what replicas have not read",
-            r => r.Clients.Replicas)
+        new("mem_clients_slaves", MetricKind.Gauge, "Of the stream beyond that part, what some replica has not read",
+            r => r.ReplicaBytes)
             { Page = "redis_mem_clients_slaves" },
         new("mem_clients_normal", MetricKind.Gauge, "Input and output that clients' connections hold",
             r => r.Clients.Buffers) { Page = "redis_mem_clients_normal" },

@@ -13,7 +13,7 @@ internal static class MemoryStats
         ("total.allocated", r => r.UsedBytes),
         ("startup.allocated", r => r.Use.HeapBytes),
         ("replication.backlog", r => r.Server.Replicas.KeptBytes),
-        ("clients.slaves", r => r.Clients.Replicas),
+        ("clients.slaves", r => r.ReplicaBytes),
         ("clients.normal", r => r.Clients.Buffers),
         ("cluster.links", r => 0),
         ("aof.buffer", r => r.Server.Aof.TailBytes),

@@ -34,6 +34,9 @@ internal sealed class ServerReading(KvServer server, StoreSession? session = nul
 
     public ClientTotals Clients => _clients ??= ClientTotals.Of(server.Connections);
 
+    /// <summary>What replicas have not read: in buffers of each, and what is shared.</summary>
+    public long ReplicaBytes => Clients.Replicas + server.Replicas.UnreadBytes;
+
     public SystemMemory Memory => _memory ??= SystemMemory.Read();
 
     public Environment.ProcessCpuUsage Cpu => _cpu ??= Environment.CpuUsage;

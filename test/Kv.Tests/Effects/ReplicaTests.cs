@@ -166,6 +166,7 @@ public sealed class ReplicaTests : IDisposable
         // Some of it is on the way, in the buffers of the system.
         long held = FeedBytes();
         Assert.InRange(held, written / 2, 2 * written);
+        Assert.InRange(long.Parse(client.Info("mem_clients_slaves"), CultureInfo.InvariantCulture), written / 2, held);
         // They get all of it, in order, and nothing stays.
         client.Ok("SET a last");
         foreach (var one in lazy)

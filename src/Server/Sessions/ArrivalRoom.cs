@@ -13,15 +13,22 @@ internal static unsafe class ArrivalRoom
     /// <summary>Nobody is asked for less: what a client may send in any case.</summary>
     private const int LeastBytes = 256 * 1024;
 
-    /// <summary>Begins an argument: one that is larger than all memory there may be is thrown away.</summary>
+    /// <summary>Begins an argument: one that is larger than all memory there may be is thrown away, and so is what
+    /// comes after one that was.</summary>
     /// <param name="command">The first byte of what has arrived of the command.</param>
     public static void Begin(Session session, ReceivedBlocks blocks, byte* command)
     {
+        if (blocks.HasDiscarded)
+        {
+            blocks.Discard();       // the command is refused, whatever its size
+            return;
+        }
+
         long most = session.Server.Store.MaxMemoryBytes;
         if (most == 0 || blocks.Expected <= LeastBytes) return;
         blocks.NeedsRoom = session.Server.Commands.Find(session.Partial.FirstArgument(command)) is { } row
             && (row.Flags & CommandFlags.DenyOom) != 0;
-        if (blocks.NeedsRoom && (blocks.Expected > most || blocks.HasDiscarded)) blocks.Discard();
+        if (blocks.NeedsRoom && blocks.Expected > most) blocks.Discard();
     }
 
     /// <summary>Looks after each receive whether there is room for more. If the session is parked afterwards, nothing

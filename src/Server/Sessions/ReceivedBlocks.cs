@@ -84,7 +84,7 @@ internal sealed unsafe class ReceivedBlocks
         bytes = Math.Min(bytes, Expected - Received);
         if (IsDiscarding)
         {
-            // Over what came before. Expected is more than this.
+            // Over what came before.
             bytes = Math.Min(bytes, DiscardBytes);
             Current.Prepare(bytes);
             return Current.Content;
@@ -108,8 +108,10 @@ internal sealed unsafe class ReceivedBlocks
     public void Discard()
     {
         Debug.Assert(NeedsRoom, "a command that can be refused is arriving");
+        // Once: what comes after that is thrown away as it comes.
+        if (!HasDiscarded)
+            foreach (var block in _complete) block.GiveBackContent();
         HasDiscarded = true;
-        foreach (var block in _complete) block.GiveBackContent();
         Bytes = Math.Min(Bytes, DiscardBytes);
         if (!IsFilling) return;
         IsDiscarding = true;
@@ -122,6 +124,7 @@ internal sealed unsafe class ReceivedBlocks
         Debug.Assert(IsFilling && Received <= Expected, "a full block is completed once");
         if (Received < Expected) return;
         var block = Current;
+        if (IsDiscarding) block.GiveBackContent();      // it has what came last
         _complete.Add(block);
         _completeBytes += Expected;
         Current = default;

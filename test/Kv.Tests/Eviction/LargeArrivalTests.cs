@@ -136,6 +136,26 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
+    // Below 256 KB each nobody is asked for room: of a command that is refused anyway they were kept, all of them.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_comes_after_a_refused_argument_takes_no_memory_either(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        var session = kv.SessionOf(client);
+        var words = new List<byte[]> { "MSET"u8.ToArray(), "large"u8.ToArray(), new byte[Limit + 1] };
+        for (int i = 0; i < 100; i++) words.AddRange(["key"u8.ToArray(), new byte[200_000]]);
+        byte[] command = RespText.Encode([.. words]);
+        long before = session.BytesIn;
+        client.Send(command.AsSpan(0, command.Length - 1));
+        Eventually.Holds(() => session.BytesIn == before + command.Length - 1, () => $"{session.BytesIn} bytes came");
+        Assert.InRange(kv.Server.Store.MemoryUse.BlockBytes, 0, 2 * Mb);
+        client.Send(command.AsSpan(command.Length - 1));
+        Assert.StartsWith("OOM", client.Read().String, StringComparison.Ordinal);
+        client.Ok("SET key 1");
+        kv.Server.Store.CheckIntegrity();
+    }
+
     // What is evicted stays in memory until it is in the file: others wait for that.
     [Fact]
     public async Task A_snapshot_has_no_write_refused_and_no_more_evicted_than_else()

@@ -76,6 +76,9 @@ public sealed class KvServer : IAsyncDisposable
             Stalled = stall => Log.LogWarning(
                 "Freeing has waited {Milliseconds} ms for {Holder}: {Count} things of {Bytes} bytes are held back",
                 stall.Milliseconds, stall.Holder, stall.PendingFrees, stall.PendingBytes),
+            SnapshotGivenUp = bytes => Data.LogError(
+                "A snapshot is given up, its file has got nothing for {Seconds} seconds while writers waited: {Bytes} "
+                + "bytes until then", SnapshotPatience.Longest.TotalSeconds, bytes),
             UpkeepFailed = exception => Log.LogCritical(
                 exception, "A round of the store's upkeep failed; the next one begins anew"),
             Took = (part, took) => Latency.Note(

@@ -37,7 +37,8 @@ internal sealed class RoomWaits
     }
 
     /// <summary>What becomes of a session for whose command there was no room. It waits for one command as long as it
-    /// may since it first asked, and anew while a snapshot is what it waits for: that goes on, or fails.</summary>
+    /// may since it first asked, and anew while a snapshot is what it waits for: that goes on, or fails, or is given up
+    /// (<see cref="SnapshotPatience"/>).</summary>
     /// <param name="room">What the store has said just now.</param>
     /// <param name="mayWait">Whether it can.</param>
     /// <returns>Free or Full; Soon: it is to be parked until its deadline, and added (<see cref="Add"/>).</returns>

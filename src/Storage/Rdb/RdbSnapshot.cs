@@ -55,6 +55,9 @@ internal sealed class RdbSnapshot : ISnapshotSink, IDisposable
     /// <inheritdoc/>
     public long PinnedBytes => _backlog.PinnedBytes;
 
+    /// <inheritdoc/>
+    public long WrittenBytes => _file.Bytes;
+
     /// <summary>The most bytes that were copied and waited for the file, as seen between turns of the walk.</summary>
     public long HeldBytesPeak => Volatile.Read(ref _heldPeak);
 

@@ -30,6 +30,10 @@ public sealed record StoreOptions
     /// still for 100 ms while memory waits to be freed. It must not throw or wait.</summary>
     public Action<StoreStall>? Stalled { get; init; }
 
+    /// <summary>Called on the thread that maintains the store, with the bytes that its file has got, when a snapshot
+    /// was given up since that takes no more while writers wait. It must not throw or wait.</summary>
+    internal Action<long>? SnapshotGivenUp { get; init; }
+
     /// <summary>Called with an exception that a round of the store's thread ended with; the next round begins anew. A
     /// defect of the store.</summary>
     public Action<Exception>? UpkeepFailed { get; init; }

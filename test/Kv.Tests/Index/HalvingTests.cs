@@ -311,6 +311,8 @@ public sealed class HalvingTests
 
         public long PinnedBytes => 0;
 
+        public long WrittenBytes => 0;
+
         public void Keep(int slot, int database, ReadOnlySpan<byte> key, in ValueView value)
         {
             string text = System.Text.Encoding.ASCII.GetString(key);

@@ -14,6 +14,10 @@ internal interface ISnapshotSink
     /// have let go of since, and what the walk has just come by. From any thread.</summary>
     long PinnedBytes { get; }
 
+    /// <summary>Bytes that its file has got: whoever reads it twice sees whether it goes on. From any
+    /// thread.</summary>
+    long WrittenBytes { get; }
+
     /// <summary>Takes in a key. Each key comes once.</summary>
     /// <param name="slot">Of the session that calls: one thread at a time.</param>
     /// <param name="database">The number of its database at the instant.</param>

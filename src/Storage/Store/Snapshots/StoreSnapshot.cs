@@ -66,6 +66,9 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     /// come by. From any thread.</summary>
     public long PinnedBytes => Failure == null ? _sink.PinnedBytes : 0;
 
+    /// <inheritdoc cref="ISnapshotSink.WrittenBytes"/>
+    public long WrittenBytes => _sink.WrittenBytes;
+
     /// <summary>Ends it before its end. From any thread: the first reason stays.</summary>
     public void Fail(Exception reason) => Interlocked.CompareExchange(ref _failure, reason, null);
 

@@ -24,6 +24,7 @@ internal sealed class StoreUpkeep : IDisposable
     private readonly Reclaimer _reclaimer;
     private readonly Evictor _evictor;
     private readonly StallWatch _stalls;
+    private readonly SnapshotPatience _patience;
     private readonly BigKeyWalk _bigKeys;
     private readonly UseWalk _uses;
     private readonly Store _store;
@@ -37,6 +38,7 @@ internal sealed class StoreUpkeep : IDisposable
         _reclaimer = new Reclaimer(store, _survivors);
         _evictor = new Evictor(store, _survivors);
         _stalls = new StallWatch(store);
+        _patience = new SnapshotPatience(store);
         _bigKeys = new BigKeyWalk(store);
         _uses = new UseWalk(store);
     }
@@ -62,6 +64,7 @@ internal sealed class StoreUpkeep : IDisposable
         _store.Epochs.Advance();
         _store.Deferred.Run();
         _stalls.Look();
+        _patience.Look();
         _session.BeginTurn();
         try
         {

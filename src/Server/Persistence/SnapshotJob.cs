@@ -9,7 +9,7 @@ namespace Kv.Server.Persistence;
 internal sealed class SnapshotJob
 {
     private readonly KvServer _server;
-    private readonly SnapshotFile _file;
+    private readonly MemoryStream _head = new();
     private readonly RdbFileWriter _writer;
     private readonly RdbSnapshot _snapshot;
     private readonly Thread _thread;
@@ -17,24 +17,25 @@ internal sealed class SnapshotJob
     /// <summary>Begins it: this is its instant.</summary>
     /// <param name="ended">Called at its end, on its thread: with null, or with what went wrong; then there is no new
     /// file.</param>
-    /// <exception cref="IOException">The file cannot be opened, or written to.</exception>
+    /// <remarks>All others stand still, perhaps for as long as a disk takes that takes nothing: the file is opened
+    /// later.</remarks>
     public SnapshotJob(KvServer server, string path, SnapshotPurpose purpose, Action<SnapshotJob, Exception?> ended)
     {
         (_server, Path, Purpose) = (server, path, purpose);
         Begun = Stopwatch.GetTimestamp();
-        _file = new SnapshotFile(System.IO.Path.GetDirectoryName(path)!, System.IO.Path.GetFileName(path));
+        _writer = new RdbFileWriter(server.Store, _head, server.Options.RdbCompression, server.Options.RdbChecksum)
+        {
+            OmitsFieldExpiries = purpose == SnapshotPurpose.OlderReplica,
+        };
         try
         {
-            _writer = new RdbFileWriter(server.Store, _file.Stream, server.Options.RdbCompression,
-                server.Options.RdbChecksum) { OmitsFieldExpiries = purpose == SnapshotPurpose.OlderReplica };
             SnapshotHead.Write(_writer, server, purpose);
             _snapshot = new RdbSnapshot(server.Store, _writer, server.Options.RdbCompression,
                 server.Time.GetUtcNow().ToUnixTimeMilliseconds());
         }
         catch
         {
-            _writer?.Dispose();
-            _file.Dispose();
+            _writer.Dispose();
             throw;
         }
 
@@ -72,14 +73,11 @@ internal sealed class SnapshotJob
         try
         {
             ThreadShare.Lower();
-            using (_file)
             using (_writer)
+            using (var file = WriteKeys())
             {
-                using (_snapshot)
-                using (var session = _server.Store.CreateSession())
-                    _snapshot.Run(session);
                 _writer.End();
-                _file.Publish(lasts: Purpose is SnapshotPurpose.File or SnapshotPurpose.AppendOnlyBase);
+                file.Publish(lasts: Purpose is SnapshotPurpose.File or SnapshotPurpose.AppendOnlyBase);
             }
 
             return null;
@@ -88,6 +86,26 @@ internal sealed class SnapshotJob
         {
             // Whatever it is: a snapshot that fails is no reason for the server to end.
             return exception;
+        }
+    }
+
+    /// <summary>Opens the file, and ends the snapshot once it has all keys.</summary>
+    private SnapshotFile WriteKeys()
+    {
+        using var snapshot = _snapshot;
+        var file = new SnapshotFile(System.IO.Path.GetDirectoryName(Path)!, System.IO.Path.GetFileName(Path));
+        try
+        {
+            _head.WriteTo(file.Stream);
+            _writer.GoOnIn(file.Stream);
+            using var session = _server.Store.CreateSession();
+            snapshot.Run(session);
+            return file;
+        }
+        catch
+        {
+            file.Dispose();
+            throw;
         }
     }
 }

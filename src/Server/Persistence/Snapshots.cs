@@ -185,7 +185,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
             atInstant?.Invoke();
         }
-        catch (Exception exception) when (DiskError.Is(exception) || exception is OutOfMemoryException)
+        catch (OutOfMemoryException exception)
         {
             error = exception.Message;
             NoteFailure(purpose, path, error);

@@ -16,6 +16,7 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
 
     private const int PieceBytes = 1 << 20;
 
+    private Stream _file = file;
     private RdbKeyWriter? _keys;
     private ulong _sum;
     private long _bytes;
@@ -39,6 +40,10 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
         Keys.Begin();
         Output.Write(Encoding.ASCII.GetBytes($"REDIS{(hasFieldExpiries ? VersionOfExpiry : Version):D4}"));
     }
+
+    /// <summary>What follows goes into another stream, which has got what the one before has.</summary>
+    /// <param name="file">The caller's.</param>
+    public void GoOnIn(Stream file) => _file = file;
 
     /// <summary>Something about the file, which readers may pass over.</summary>
     public void WriteAux(string name, string value)
@@ -88,7 +93,7 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
 
     private void WritePiece(ReadOnlySpan<byte> bytes)
     {
-        file.Write(bytes);
+        _file.Write(bytes);
         Volatile.Write(ref _bytes, _bytes + bytes.Length);
     }
 

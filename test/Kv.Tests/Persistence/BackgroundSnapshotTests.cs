@@ -157,7 +157,8 @@ public sealed class BackgroundSnapshotTests(ITestOutputHelper output) : IDisposa
         using var client = kv.Connect();
         client.Ok("SET k v");
         Directory.Delete(folder, recursive: true);
-        Assert.True(client.Command("BGSAVE").IsError);
+        client.Ok("BGSAVE");
+        AwaitSave(client);
         Assert.Equal("err", client.Info("rdb_last_bgsave_status"));
         Assert.StartsWith("MISCONF", client.Command("SET k w").String, StringComparison.Ordinal);
         Assert.StartsWith("MISCONF", client.Command("PING").String, StringComparison.Ordinal);

@@ -52,13 +52,17 @@ public sealed class StuckSnapshotTests : IDisposable
             _clock.Advance((long)SnapshotPatience.Longest.TotalMilliseconds - 1);
             kv.Server.Store.WaitForRoom(TimeSpan.FromMilliseconds(300));
             Assert.Null(kv.Server.Store.Snapshot!.Failure);
-            _clock.Advance(1);
+            Eventually.Holds(() =>
+            {
+                _clock.Advance(1000);       // a first round may have come after the others
+                return kv.Server.Store.Snapshot!.Failure != null;
+            }, () => "it is not given up");
             await writing;
             using var other = kv.Connect();
-            Assert.Contains("rdb_bgsave_in_progress:1", other.Ok("INFO persistence").String, StringComparison.Ordinal);
+            Assert.Equal("1", other.Info("rdb_bgsave_in_progress"));
             _mayWrite.Set();
             Eventually.Holds(() => kv.Server.Snapshots.Job == null, () => "it does not end");
-            Assert.Contains("rdb_last_bgsave_status:err", other.Ok("INFO persistence").String, StringComparison.Ordinal);
+            Assert.Equal("err", other.Info("rdb_last_bgsave_status"));
             Assert.Empty(Directory.GetFileSystemEntries(_directory));
             other.Ok("BGSAVE");
             Eventually.Holds(() => kv.Server.Snapshots.Saves == 1, () => "the next one does not end");

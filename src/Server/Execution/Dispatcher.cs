@@ -252,9 +252,11 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
             else SilenceStep(session);
         }
 
-        // Those that have waited for the reply's end.
-        if (isDone && (wasInReply || session.Tracking != null)) session.WriteMessages(_reply);
-        return isDone;
+        if (!isDone) return false;
+        // Those that have waited for the reply's end: all that was written since, where that is a snapshot.
+        if (session.Tracking != null) session.WriteMessages(_reply);
+        else if (wasInReply) session.SendMessagesSoon();
+        return true;
     }
 
     /// <summary>Drops the reply of a client that wants none.</summary>

@@ -394,6 +394,12 @@ internal sealed class Session : ITrackingClient, ITicketHolder
         for (int round = 0; round < 2 && TakeMessages(); round++) WriteTakenMessages(reply, bytesMax: int.MaxValue);
     }
 
+    /// <summary>Has the messages sent that wait for this client, as it reads them.</summary>
+    internal void SendMessagesSoon()
+    {
+        if (_messages is { Count: > 0 }) _owner.Wake(this);
+    }
+
     /// <summary>Takes the messages that wait for this client, unless it is in the middle of a reply.</summary>
     /// <returns>False when there is nothing to write.</returns>
     internal bool TakeMessages() => _messages != null && !IsInReply && !OwesRead && _messages.Take();

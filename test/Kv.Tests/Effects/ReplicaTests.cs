@@ -1,5 +1,6 @@
 using System.Globalization;
 using Kv.Tests.Harness;
+using Kv.Tests.Network;
 
 namespace Kv.Tests.Effects;
 
@@ -178,6 +179,34 @@ public sealed class ReplicaTests : IDisposable
 
         Eventually.Holds(() => FeedBytes() < 4 << 20, () => client.Ok("INFO memory").String);
         foreach (var one in lazy) one.Dispose();
+
+        long FeedBytes() => long.Parse(client.Info("kv_mem_feed"), CultureInfo.InvariantCulture);
+    }
+
+    // It has the end of its snapshot when all of that is to be sent.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void What_was_written_since_its_snapshot_is_not_copied_for_a_replica(string transport)
+    {
+        const int Writes = 2_000, ValueBytes = 10_000;
+        using var kv = KvInstance.Start("--transport", transport);
+        using var client = kv.Connect();
+        // More than the buffers of the system take.
+        string big = new('x', 16 << 20);
+        client.Ok("CONFIG SET rdbcompression no");
+        client.Ok($"SET big {big}");
+        using var replica = kv.Connect();
+        replica.Socket.ReceiveBufferSize = 64 * 1024;
+        replica.Send("SYNC");
+        Eventually.Holds(() => client.Info("rdb_bgsave_in_progress") == "0" && FeedBytes() > 0, () => "no snapshot");
+        string value = new('y', ValueBytes);
+        for (int i = 0; i < Writes; i++) client.Ok($"SET a {value}");
+        long written = (long)Writes * ValueBytes;
+        Assert.InRange(FeedBytes(), written, written * 3 / 2);
+        replica.ReadSnapshot();
+        Eventually.Holds(() => client.Info("slave0").Contains("state=online", StringComparison.Ordinal),
+            () => client.Info("slave0"));
+        replica.Read();
+        Assert.InRange(FeedBytes(), written / 2, written * 3 / 2);
 
         long FeedBytes() => long.Parse(client.Info("kv_mem_feed"), CultureInfo.InvariantCulture);
     }

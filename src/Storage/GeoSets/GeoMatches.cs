@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The members of a held geo set that are in an area, in an order. Found a piece at a time.</summary>
@@ -34,6 +36,7 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
     /// <returns>True when all is done.</returns>
     public bool Step(in SortedSetView set, in GeoArea area, int elements)
     {
+        Debug.Assert(elements > 0, "each call looks at an element");
         if (!_isFound)
         {
             _isFound = Find(set, area, elements);

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -76,6 +77,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     /// <returns>True when it has ended.</returns>
     public bool Run(in HeldKeys held, long members)
     {
+        Debug.Assert(members > 0, "each call looks at a member, or a set");
         if (_isCollected) return Finish(members);
         if (!TryBegin(held, ref members)) return Status != StoreStatus.Ok;
         for (; _at < _end; _at++, _place = default, _taken = 0)
@@ -179,6 +181,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     private bool TryBegin(in HeldKeys held, ref long members)
     {
         if (_end >= 0) return true;
+        Debug.Assert(count is > 0 and <= 1 << NumberBits, "a set's number has its bits");
         bool isOrdered = operation != SetOperation.Difference;
         if (isOrdered) _order ??= new ulong[count];
         for (; _begun < count && (isOrdered || IsOfMany); _begun++)

@@ -11,6 +11,7 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
     /// <inheritdoc cref="StoreSession.Hold(in Key, DataType, int)"/>
     public HeldKey Hold(scoped in Key key, DataType type, int expectedBytes)
     {
+        Debug.Assert(session.Transaction == null, "a transaction holds its keys already");
         byte* record = session.Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)

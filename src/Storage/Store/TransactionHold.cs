@@ -166,6 +166,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndRunning()
     {
+        Debug.Assert(_phase is >= Phase.Lock and <= Phase.Run, "keys may be locked");
         _session.Transacting.Leave();
         _phase = Phase.LetGo;
     }
@@ -200,6 +201,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndTurn(StoreSession? caller)
     {
+        Debug.Assert(_phase is >= Phase.Order and <= Phase.LetGo, "the session is in a turn");
         _session.EndWork(caller);
         store.SteppedHolds.End();
     }

@@ -144,7 +144,8 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
             return;
         }
 
-        Keys.Forget(first, end - 1);      // but for the last one, which says how far it has come
+        // But for the last one, which says how far it has come.
+        if (end > 0) Keys.Forget(first, end - 1);
         if (_next == _found) _phase = Phase.Start;
     }
 

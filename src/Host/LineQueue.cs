@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Host;
 
 /// <summary>Lines on their way to the log, which one thread writes: nobody who logs waits for a pipe that is full or a
@@ -134,6 +136,7 @@ internal sealed class LineQueue : IDisposable
 
     private void AddLatched(byte[] line)
     {
+        Debug.Assert(Monitor.IsEntered(_guard), "the lines are the lock's");
         _lines.Enqueue(line);
         _bytes += line.Length;
     }
@@ -141,6 +144,7 @@ internal sealed class LineQueue : IDisposable
     /// <summary>Adds a line that says how many have been dropped since the last one, in their place.</summary>
     private void ReportDroppedLatched()
     {
+        Debug.Assert(Monitor.IsEntered(_guard) && _reportedDropped <= _dropped, "what is reported was dropped");
         if (_dropped == _reportedDropped || _droppedLine == null) return;
         AddLatched(_droppedLine(_dropped - _reportedDropped));
         _reportedDropped = _dropped;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Lua.Syntax;
 
@@ -48,6 +49,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     public int Take(int count = 1)
     {
         int first = Free;
+        Debug.Assert(count >= 0, "registers are counted");
         Free += count;
         int line = _lines.Count > 0 ? _lines[^1] : Body.Line;
         if (Free > RegistersMax) throw new LuaException($"{ChunkName}:{line}: function or expression too complex");
@@ -56,7 +58,11 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     }
 
     /// <summary>Gives back all registers from one on.</summary>
-    public void FreeFrom(int register) => Free = register;
+    public void FreeFrom(int register)
+    {
+        Debug.Assert(register >= 0 && register <= Free, "only what was taken is given back");
+        Free = register;
+    }
 
     public int Emit(int line, Opcode op, int a = 0, int b = 0, int c = 0)
     {
@@ -69,6 +75,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
     /// <summary>Says what an error of an instruction calls the value of a register.</summary>
     public void Name(int instruction, int register, OperandName? name)
     {
+        Debug.Assert((uint)instruction < (uint)Here && register < RegistersMax, "there is such an operand");
         if (name is { } known) _names[Prototype.NameKey(instruction, register)] = known;
     }
 
@@ -77,6 +84,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
 
     public void LandAt(int jump, int target)
     {
+        Debug.Assert((uint)jump < (uint)Here && (uint)target <= (uint)Here, "a jump is in the code, and stays in it");
         Instruction instruction = _code[jump];
         instruction.C = target;
         _code[jump] = instruction;

@@ -16,6 +16,7 @@ internal static class Calls
     /// <param name="wanted">How many; -1: all.</param>
     public static void Call(LuaMachine machine, int function, int count, int target, int wanted, After after)
     {
+        Debug.Assert(function >= 0 && count >= 0 && target >= 0, "what is called lies on the stack");
         Coroutine coroutine = machine.Current;
         LuaValue called = coroutine.Stack[function];
         if (called.Reference is Closure closure)
@@ -38,6 +39,7 @@ internal static class Calls
     /// <returns>How many results it has left where it lies, or what else is to be done: <see cref="Finish"/>.</returns>
     public static int CallBuiltin(LuaMachine machine, Coroutine coroutine, LuaBuiltin builtin, int function, int count)
     {
+        Debug.Assert(!machine.IsInHost && coroutine == machine.Current, "host functions do not nest");
         coroutine.Top = function + 1 + count;
         coroutine.EnsureStack(coroutine.Top + Coroutine.Spare);
         // There may be thousands of arguments, each of which is looked at or copied.
@@ -72,6 +74,7 @@ internal static class Calls
         int target, int wanted, After after)
     {
         Prototype prototype = closure.Prototype;
+        Debug.Assert(count >= 0 && function + count < coroutine.Stack.Length, "what is called lies on the stack");
         int start = function + 1, parameters = prototype.Parameters, extra = 0;
         if (prototype.IsVararg)
         {
@@ -116,6 +119,7 @@ internal static class Calls
 
         ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
         var (below, target, wanted, after) = (frame.Function, frame.Return, frame.Wanted, frame.After);
+        Debug.Assert(frame.Closure != null && below < function, "they move down, over a script's function");
         coroutine.Stack.AsSpan(function, count + 1).CopyTo(coroutine.Stack.AsSpan(below));
         coroutine.Pop();
         Enter(machine, coroutine, closure, below, count, target, wanted, after);
@@ -124,6 +128,7 @@ internal static class Calls
     public static void TakeDots(LuaMachine machine, Coroutine coroutine, ref Frame frame, int target, int wanted)
     {
         int extra = frame.Extra, from = frame.Base - extra;
+        Debug.Assert(extra >= 0 && from > frame.Function, "what is beyond the parameters lies above the function");
         if (wanted < 0)
         {
             wanted = extra;
@@ -208,6 +213,7 @@ internal static class Calls
 
             // A host's function waits for these results: it goes on.
             ref Frame frame = ref coroutine.Frames[coroutine.Depth - 1];
+            Debug.Assert(frame.Continuation != null, "a host's function waits");
             Continuation continuation = frame.Continuation!;
             (int from, int results) = (function, code);
             (function, target, wanted, after, count) = (frame.Base, frame.Return, frame.Wanted, frame.After,
@@ -298,6 +304,7 @@ internal static class Calls
 
     private static void End(LuaMachine machine, Coroutine coroutine, int from, int count)
     {
+        Debug.Assert(coroutine.Depth == 0, "a coroutine ends with its last frame");
         coroutine.Status = CoroutineStatus.Dead;
         if (coroutine.Resumer is null)
         {

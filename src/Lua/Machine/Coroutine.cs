@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua;
 
 internal enum CoroutineStatus
@@ -79,6 +81,7 @@ internal sealed class Coroutine
 
     private void GrowStack(int end)
     {
+        Debug.Assert(end > Stack.Length, "there is no room");
         if (end > LuaLimits.StackMax) throw new LuaException("stack overflow") { WantsPlace = true };
         int size = Math.Max(Stack.Length * 2, end + Spare);
         _account.Charge((long)(size - Stack.Length) * ValueBytes);
@@ -104,6 +107,7 @@ internal sealed class Coroutine
     /// <summary>Takes the last frame away; what it held is not kept alive by it.</summary>
     public void Pop()
     {
+        Debug.Assert(Depth > 0, "there is a frame");
         ref Frame frame = ref Frames[--Depth];
         frame.Closure = null;
         frame.Continuation = null;

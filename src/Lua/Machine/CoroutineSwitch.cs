@@ -1,4 +1,5 @@
 using Kv.Lua.Libraries;
+using System.Diagnostics;
 
 namespace Kv.Lua;
 
@@ -9,6 +10,8 @@ internal static class CoroutineSwitch
     public static void HandOver(LuaMachine machine, Coroutine coroutine, int from, int count)
     {
         Coroutine resumer = coroutine.Resumer!;
+        Debug.Assert(coroutine.Status is CoroutineStatus.Suspended or CoroutineStatus.Dead, "it is put aside");
+        Debug.Assert(resumer.Status == CoroutineStatus.Normal, "who has resumed it waits");
         coroutine.Resumer = null;
         machine.Current = resumer;
         resumer.Status = CoroutineStatus.Running;
@@ -23,6 +26,7 @@ internal static class CoroutineSwitch
         After after)
     {
         if (coroutine.Resumer is null) throw new LuaException("attempt to yield across metamethod/C-call boundary");
+        Debug.Assert(coroutine == machine.Current, "who yields runs");
         Calls.Wait(coroutine, PassOn.Instance, function, count, target, wanted, after);
         coroutine.Status = CoroutineStatus.Suspended;
         HandOver(machine, coroutine, function + 1, count);
@@ -33,6 +37,8 @@ internal static class CoroutineSwitch
     {
         var (coroutine, at, count) = (machine.Invoked.Coroutine!, machine.Invoked.At, machine.Invoked.Count);
         machine.Invoked = default;
+        Debug.Assert(coroutine.Status == CoroutineStatus.Suspended && coroutine.Resumer == null, "it waits");
+        Debug.Assert(resumer == machine.Current && coroutine != resumer, "who resumes it runs");
         coroutine.Level = resumer.Level + 1;
         if (coroutine.Level > LuaLimits.CoroutineDepthMax) throw new LuaException("C stack overflow")
             { WantsPlace = true };

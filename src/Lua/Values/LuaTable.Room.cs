@@ -59,6 +59,7 @@ public sealed partial class LuaTable
         }
 
         int hash = HashOf(key);
+        Debug.Assert(_nodes.Length > 0 && !value.IsNil, "there are buckets, and a node holds something");
         NodeAt(_used) = new Node { Key = key, Value = value, Hash = hash };
         Link(_used++);
     }
@@ -75,6 +76,7 @@ public sealed partial class LuaTable
     private ref LuaValue Place(int index, bool isUnseen = false)
     {
         int place = index - 1;
+        Debug.Assert((uint)place < (uint)_size, "the array has such a place");
         if (place < _array.Length) return ref _array[place];
         ref var chunk = ref _far[(place >> ChunkShift) - 1];
         if (chunk is null)
@@ -138,6 +140,7 @@ public sealed partial class LuaTable
     internal int MoveIndices(int from, int to, int old)
     {
         int moved = 0;
+        Debug.Assert(old <= _size && to <= _used, "the array has grown, and there are such nodes");
         for (int i = from; i < to; i++)
         {
             ref Node node = ref NodeAt(i);
@@ -191,6 +194,7 @@ public sealed partial class LuaTable
     internal void EndDropping(in HashRoom room)
     {
         _used = room.Live;
+        Debug.Assert(room.Live <= room.Buckets.Length, "the room was made for all that live");
         if (room.Nodes != _nodes) _nodes.AsSpan(0, Math.Min(_used, _nodes.Length)).CopyTo(room.Nodes);
         if (room.Far != _farNodes)
             _farNodes.AsSpan(0, Math.Min(room.Far.Length, _farNodes.Length)).CopyTo(room.Far);

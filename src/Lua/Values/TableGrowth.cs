@@ -95,6 +95,7 @@ internal struct TableGrowth(LuaTable table)
 
         if (stage == Stage.Dropping)
         {
+            Debug.Assert(_live >= 0, "only what was counted has moved");
             int wanted = _live + (_expected.IsNil || table.IsOfArray(_expected) ? 0 : 1);
             _room = table.NewRoom(wanted == 0 ? 0
                 : Math.Max(LuaTable.FirstNodes, (int)BitOperations.RoundUpToPowerOf2((uint)wanted)));

@@ -1,4 +1,5 @@
 using Kv.Server.Configuration;
+using System.Diagnostics;
 
 namespace Kv.Server.Diagnostics;
 
@@ -58,6 +59,10 @@ internal sealed class CommandTiming(SlowLog slowLog, LatencyMonitor monitor)
         _ => TimingDetail.Unbounded,
     };
 
-    private void ChooseLatched() => Detail = _showsAll ? TimingDetail.Everything
-        : (TimingDetail)Math.Max((sbyte)slowLog.Detail, (sbyte)monitor.Detail);
+    private void ChooseLatched()
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "who chooses last knows all");
+        Detail = _showsAll ? TimingDetail.Everything
+            : (TimingDetail)Math.Max((sbyte)slowLog.Detail, (sbyte)monitor.Detail);
+    }
 }

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
 using System.Text;
 using Kv.Server.Metrics;
 
@@ -114,9 +113,9 @@ internal sealed class ServerCounters(int commands)
     public IEnumerable<(string Code, long Count)> Errors =>
         _errors.Select(pair => (pair.Key, Volatile.Read(ref pair.Value.Value)));
 
+    /// <param name="code">Empty of an error of a script that begins with a space: Redis counts it so, too.</param>
     public void CountError(ReadOnlySpan<byte> code)
     {
-        Debug.Assert(!code.IsEmpty, "an error begins with its code");
         // A string is made for the first error of a kind only: no garbage for a client that does everything wrong.
         Span<char> letters = stackalloc char[CodeLettersMax];
         ReadOnlySpan<char> name = code.Length <= CodeLettersMax

@@ -261,10 +261,15 @@ internal sealed class Listeners(KvServer server)
         }
     }
 
-    private void BeginLatched(TcpListener listener) => (listener.IsTls ? _beginTls : _begin)(listener.Socket);
+    private void BeginLatched(TcpListener listener)
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "listeners come and go one by one");
+        (listener.IsTls ? _beginTls : _begin)(listener.Socket);
+    }
 
     private void EndLatched(TcpListener listener)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "listeners come and go one by one");
         if (listener.IsTls) listener.Socket.Dispose();
         else _end(listener.Socket);
     }

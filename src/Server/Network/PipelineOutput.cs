@@ -181,6 +181,7 @@ internal sealed class PipelineOutput(KvServer server, PipelineConnection connect
 
     private unsafe void AppendLatched(SessionOutput output, int start, int end)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && start <= end, "what is sent is in one order");
         while (output.TryTakeReference(end, out var reference))
         {
             _backlog.Append(output.Buffer.Start + start, reference.Offset - start);

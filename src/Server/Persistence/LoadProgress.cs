@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Persistence;
 
 /// <summary>How far the start is with what it loads, for INFO and those who ask whether the server is ready.</summary>
@@ -28,6 +30,7 @@ internal sealed class LoadProgress(DateTimeOffset begun)
     /// <summary>It has been loaded.</summary>
     public void EndFile(long bytes)
     {
+        Debug.Assert(bytes >= 0 && _doneBytes + bytes <= _totalBytes, "no more is loaded than there is");
         Volatile.Write(ref _position, static () => 0);
         Volatile.Write(ref _doneBytes, _doneBytes + bytes);
     }

@@ -1,4 +1,5 @@
 using Kv.Storage;
+using System.Diagnostics;
 
 namespace Kv.Server.Persistence;
 
@@ -38,6 +39,7 @@ internal sealed class SnapshotFile : IDisposable
     /// <exception cref="IOException">It may be, or not: what was there before is whole in any case.</exception>
     public void Publish(bool lasts = true)
     {
+        Debug.Assert(!_isPublished, "it is made the snapshot once");
         if (lasts) Fault.Point("rdb.sync");
         Stream.Flush(flushToDisk: lasts);
         Stream.Dispose();

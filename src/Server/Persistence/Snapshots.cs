@@ -125,6 +125,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     /// <returns>Null, or what went wrong: then the file of before is there as it was.</returns>
     public string? Save(ref CommandContext context)
     {
+        Debug.Assert(context.Store.Presence.PausesOthers, "all others stand still");
         try
         {
             return Save(context.Store);
@@ -247,6 +248,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     /// <param name="changes">What there was of changes in its instant.</param>
     private void End(SnapshotJob job, Exception? exception, long changes, Action<string?>? done)
     {
+        Debug.Assert(Job == job, "one is written at a time");
         if (job.Purpose == SnapshotPurpose.File)
         {
             Volatile.Write(ref _lastTookSeconds, (long)Stopwatch.GetElapsedTime(job.Begun).TotalSeconds);

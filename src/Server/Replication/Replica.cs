@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using Kv.Server.Sessions;
 
@@ -66,6 +67,7 @@ internal sealed class Replica(Session session, SyncFile? file = null)
     /// <summary>Its snapshot is at this place of the stream.</summary>
     public void Cut(long offset)
     {
+        Debug.Assert(!_isCut && offset >= 0, "a snapshot has one place in the stream");
         Start = Acknowledged = offset;
         Volatile.Write(ref _isCut, true);
         session.Unpark();
@@ -74,6 +76,7 @@ internal sealed class Replica(Session session, SyncFile? file = null)
     /// <summary>Its snapshot is whole, or there will be none.</summary>
     public void EndWriting(bool isWhole)
     {
+        Debug.Assert(!_isWritten && !_hasFailed, "a snapshot is whole, or there is none, once");
         Volatile.Write(ref isWhole ? ref _isWritten : ref _hasFailed, true);
         session.Unpark();
     }

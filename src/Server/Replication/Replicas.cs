@@ -160,6 +160,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>What they have got is not the data any more: all of them begin anew.</summary>
     private void BreakLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the stream has one order");
         foreach (var replica in _all) replica.Session.Kill();
         // None can go on at a place before this one.
         DropAllLatched();
@@ -303,6 +304,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         lock (_guard)
         {
             Kv.Storage.Fault.Point("replica.write");
+            Debug.Assert(lastTicket >= _writtenTicket, "tickets come in order");
             AppendLatched(entries);
             (_written, _writtenTicket) = (_offset, lastTicket);
             bool asks = false;
@@ -353,6 +355,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>Sends a replica a piece; takes the caller's reference.</summary>
     private void PushLatched(Replica replica, SharedMessage piece)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && replica.IsOnline, "one that is online gets the stream");
         _sentBytes += piece.Length;
         replica.Session.Push(piece);
     }
@@ -362,12 +365,14 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     // From any thread: whoever is the last to have sent it frees it.
     private void ChargePiece(long bytes)
     {
-        Interlocked.Add(ref _pieceBytes, bytes);
+        long all = Interlocked.Add(ref _pieceBytes, bytes);
+        Debug.Assert(all >= 0, "what is freed was charged");
         server.Store.ChargeStream(bytes);
     }
 
     private int CountLatched(AckWait wait, long offset)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the replicas are the lock's");
         int count = 0;
         foreach (var replica in _all)
         {
@@ -380,6 +385,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
     private void EndWaitsLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the waits are the lock's");
         for (int i = _waits.Count - 1; i >= 0; i--)
         {
             var wait = _waits[i];
@@ -392,12 +398,15 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
 
     private void RemoveLatched(int index)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && (!_waits[index].NeedsLocal || _localWaits > 0), "it was counted");
         if (_waits[index].NeedsLocal) Volatile.Write(ref _localWaits, _localWaits - 1);
         _waits.RemoveAt(index);
     }
 
     private void PushFromLatched(Replica replica)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && replica.IsCut && !replica.IsOnline, "it goes online once");
+        Debug.Assert(replica.Start >= _first && replica.Start <= _offset, "what it lacks is kept");
         replica.IsOnline = true;
         replica.AcknowledgedTickMs = server.TickMs;
         long at = _first;
@@ -409,6 +418,8 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
             if (skipped == 0) piece.AddReferences(1);
             PushLatched(replica, skipped == 0 ? piece : NewPiece(piece.Bytes[skipped..]));
         }
+
+        Debug.Assert(at == _offset, "the pieces are all that is kept");
     }
 
     private void AppendLatched(ReadOnlySpan<byte> bytes)
@@ -433,6 +444,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// <summary>Drops what nobody is going to ask for.</summary>
     private void DropLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the stream is the lock's");
         long most = server.Options.ReplBacklogSize;
         long syncMost = Math.Max(most, server.Options.ClientOutputBufferLimit.Replica.HardBytes is > 0 and var hard
             ? hard : long.MaxValue);
@@ -450,6 +462,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
         var piece = _pieces.Dequeue();
         Volatile.Write(ref _first, _first + piece.Length);
         piece.Release();
+        Debug.Assert(_first <= _offset, "what is dropped was kept");
     }
 
     private void DropAllLatched()
@@ -479,6 +492,7 @@ internal sealed class Replicas(KvServer server) : IFeedSink, IDisposable
     /// their snapshot.</summary>
     private void EndSilentLatched(long now)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the replicas are the lock's");
         long mostMs = server.Options.ReplTimeoutSeconds * 1000L;
         foreach (var replica in _all)
         {

@@ -64,6 +64,7 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number, 
     /// <summary>On kv-feed: what follows is not in the file.</summary>
     public void Cut(long offset)
     {
+        Debug.Assert(_offset == null, "it has one place in the stream");
         _offset = offset;
         foreach (var user in _users) user.Cut(offset);
     }
@@ -105,6 +106,7 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number, 
     /// <summary>All others stand still, and the job has begun.</summary>
     public void Use(SnapshotJob job)
     {
+        Debug.Assert(_job == null && !_isOver, "it is written once");
         _job = job;
         if (_users.Count == 0) job.Cancel();
     }
@@ -133,6 +135,7 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number, 
     /// <summary>It is whole, or there will be none (<paramref name="file"/> is null).</summary>
     public void Close(SafeFileHandle? file)
     {
+        Debug.Assert(!_isOver && _file == null, "it ends once");
         _isOver = true;
         _job = null;
         _file = file;

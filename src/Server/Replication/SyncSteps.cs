@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Execution;
@@ -47,6 +48,7 @@ internal sealed class SyncSteps(Replicas replicas, Replica replica, bool withHea
         int length = RandomAccess.Read(file, _piece.AsSpan(0, (int)Math.Min(_length - _at, _piece!.Length)), _at);
         if (length == 0) throw new EndOfStreamException("The snapshot for a replica is shorter than it was");
         _at += length;
+        Debug.Assert(_at <= _length, "no more is sent than was said");
         replica.ReadTickMs = context.Server.TickMs;
         bool isLast = _at == _length;
         context.Reply.WriteRaw(_piece.AsSpan(0, length), isLast ? 1 : 0);

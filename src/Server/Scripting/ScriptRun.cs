@@ -88,6 +88,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <param name="keys">How many of the arguments from here on are keys; the rest are the script's own.</param>
     public void Begin(ref CommandContext context, ScriptCode script, int keys, bool isReadOnly)
     {
+        Debug.Assert(_script == null && _work == null && _rest == null, "one script at a time");
         _script = script;
         _owner = new StepsOwner(context);
         _waitsToBeAlone = _awaitsPlace = _takesLong = false;
@@ -521,6 +522,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             return;
         }
 
+        Debug.Assert(_outcome != LuaOutcome.Suspended, "the script has ended");
         var mark = context.Reply.Mark();
         if (_outcome == LuaOutcome.Failed)
         {

@@ -61,7 +61,8 @@ internal sealed class Transaction(Session session, Store store) : IDisposable
     /// <returns>False when the queue would be longer than <paramref name="bytesMax"/>.</returns>
     public unsafe bool TryQueue(Command command, Argument* items, int count, LargeCommand? large, long bytesMax)
     {
-        Debug.Assert(session.InMulti && !IsRunning && !IsAborted, "commands are queued between MULTI and EXEC");
+        // Between MULTI and EXEC, or a command of very many keys that is run as a transaction of nothing else.
+        Debug.Assert((session.InMulti || QueuedCount == 0) && !IsRunning && !IsAborted);
         if (_queue.Bytes + CommandQueue.BytesOf(items, count, session.Blocks, large) > bytesMax) return false;
         _queue.Add(command, items, count, session.Blocks, large);
         session.Blocks = null;

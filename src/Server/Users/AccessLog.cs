@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Sessions;
 
@@ -79,6 +80,7 @@ internal sealed class AccessLog(TimeProvider time)
     private AccessLogEntry? FindLatched(AccessContext context, Denial denial, ReadOnlySpan<byte> what,
         string userName, long now)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the entries are the lock's");
         int left = LookedAtMax;
         for (var node = _entries.First; node != null && left-- > 0; node = node.Next)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
@@ -265,6 +266,7 @@ internal sealed class UserTable
     /// <summary>Whoever still is the user until its connection is closed may do nothing.</summary>
     private bool TryRemoveLatched(string name)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && name != DefaultName, "the default user stays");
         if (!_users.Remove(name, out var user)) return false;
         user.Rules = _noRights;
         user.IsRemoved = true;
@@ -273,11 +275,16 @@ internal sealed class UserTable
 
     private void ReplaceLatched(string name, UserRules rules)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the users are the lock's");
         if (_users.TryGetValue(name, out var user)) user.Rules = rules;
         else _users.Add(name, new User(name, rules));
     }
 
-    private void PublishLatched() => Interlocked.Increment(ref _version);
+    private void PublishLatched()
+    {
+        Debug.Assert(_guard.IsHeldByCurrentThread && _users.ContainsKey(DefaultName), "the default user stays");
+        Interlocked.Increment(ref _version);
+    }
 
     /// <summary>What a configuration has to say to make these users; nothing of a default user that requirepass
     /// makes.</summary>

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Writes the combination over the destination, which may be one of the sources.</summary>
@@ -34,6 +36,8 @@ internal ref struct CombineBits : IValueUpdate
     /// <inheritdoc/>
     public readonly void Write(Span<byte> destination)
     {
+        Debug.Assert(destination.Length == Length && Count >= 2, "the result is as long as the longest source");
+        Debug.Assert(Operation != BitOperation.Not || Count == 2, "one string has an opposite");
         Span<byte> digits = stackalloc byte[2 * IntegerText.DigitsMax];
         if (Count == 2 && Operation == BitOperation.Not) Bitmap.Not(destination, Source(1, digits));
         else if (Count == 2) Source(1, digits).CopyTo(destination);

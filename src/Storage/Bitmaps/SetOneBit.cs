@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Writes a bit of a string, which grows to have it. Nothing is written when it is so already.</summary>
@@ -21,6 +23,7 @@ internal struct SetOneBit : IValueUpdate
     /// <inheritdoc/>
     public Change Decide(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(Offset is >= 0 and <= StoreBitmaps.BitMax, "a string may be long enough to have the bit");
         long length = current.Exists ? current.StringLength : 0;
         long newLength = Math.Max(length, (Offset >> 3) + 1);
         var read = new ReadOneBit { Offset = Offset };

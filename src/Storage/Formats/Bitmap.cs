@@ -136,6 +136,7 @@ internal static class Bitmap
         ReadOnlySpan<byte> second, int count)
         where TOperation : struct, IBitwise
     {
+        Debug.Assert(count <= first.Length && count <= second.Length, "nothing past the sources is read");
         ref byte to = ref MemoryMarshal.GetReference(destination);
         ref byte a = ref MemoryMarshal.GetReference(first);
         ref byte b = ref MemoryMarshal.GetReference(second);

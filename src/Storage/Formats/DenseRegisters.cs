@@ -102,6 +102,7 @@ internal static class DenseRegisters
 
     internal static void PackScalar(ReadOnlySpan<byte> registers, Span<byte> packed)
     {
+        Debug.Assert(registers.IndexOfAnyExceptInRange((byte)0, (byte)Max) < 0, "registers fit in their bits");
         for (int group = 0; group < HyperLogLog.Registers / 4; group++)
         {
             ReadOnlySpan<byte> four = registers.Slice(group * 4, 4);
@@ -126,6 +127,7 @@ internal static class DenseRegisters
 
     private static void PackVectors(ReadOnlySpan<byte> registers, Span<byte> packed)
     {
+        Debug.Assert(registers.IndexOfAnyExceptInRange((byte)0, (byte)Max) < 0, "registers fit in their bits");
         registers = registers[..HyperLogLog.Registers];
         packed = packed[..Bytes];
         // 16 bits: the first register and 64 times the second

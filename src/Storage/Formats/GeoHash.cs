@@ -95,8 +95,11 @@ internal static class GeoHash
 
     private static double Degrees(double radians) => radians / (Math.PI / 180.0);
 
-    private static uint PartOf(double value, double max, int steps) =>
-        (uint)(ulong)((value + max) / (max + max) * (1UL << steps));
+    private static uint PartOf(double value, double max, int steps)
+    {
+        Debug.Assert(value >= -max && value <= max && steps is > 0 and <= StepsMax, "the place is on the map");
+        return (uint)(ulong)((value + max) / (max + max) * (1UL << steps));
+    }
 }
 
 /// <summary>A cell of the earth: which part of the longitudes and of the latitudes, of 2^steps each.</summary>

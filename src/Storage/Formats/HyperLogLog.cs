@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
@@ -86,6 +87,7 @@ internal static class HyperLogLog
     /// <summary>Writes an empty one: the first <see cref="EmptyBytes"/>.</summary>
     public static void WriteEmpty(Span<byte> text)
     {
+        Debug.Assert(text.Length >= EmptyBytes, "there is room for an empty one");
         text[..HeaderBytes].Clear();
         Magic.CopyTo(text);
         text[EncodingAt] = (byte)HyperLogLogEncoding.Sparse;
@@ -93,7 +95,11 @@ internal static class HyperLogLog
     }
 
     /// <summary>Makes a header that of a dense one; everything else in it stays.</summary>
-    public static void SetDense(Span<byte> text) => text[EncodingAt] = (byte)HyperLogLogEncoding.Dense;
+    public static void SetDense(Span<byte> text)
+    {
+        Debug.Assert(text.Length == DenseBytes, "a dense one has all its registers");
+        text[EncodingAt] = (byte)HyperLogLogEncoding.Dense;
+    }
 
     /// <summary>The cardinality that was found last, if no register has changed since.</summary>
     public static bool TryReadCardinality(ReadOnlySpan<byte> text, out long cardinality)

@@ -49,6 +49,8 @@ internal sealed class HyperLogLogDraft
     /// <returns>Unchanged, Raised or Corrupt.</returns>
     public SparseResult Add(HyperLogLog.Observation seen)
     {
+        Debug.Assert(seen.Register is >= 0 and < HyperLogLog.Registers && seen.Rank is > 0 and <= HyperLogLog.RankMax,
+            "an element goes to a register, and raises it");
         if (!IsDense)
         {
             var cursor = SparseRegisters.Cursor.Start;

@@ -97,11 +97,13 @@ internal static class SparseRegisters
         // The registers before it, itself, those after it.
         Span<byte> split = stackalloc byte[5];
         int left = seen.Register - first, right = opcode.Length - left - 1, bytes = 0;
+        Debug.Assert(left >= 0 && right >= 0, "the register is in the opcode that was found");
         if (left > 0) bytes = Write(split, bytes, opcode.Rank, left);
         bytes = SparseOpcode.WriteValue(split, bytes, seen.Rank, 1);
         if (right > 0) bytes = Write(split, bytes, opcode.Rank, right);
 
         int oldBytes = Math.Min(opcode.Bytes, length - at), growth = bytes - oldBytes;
+        Debug.Assert(growth <= GrowthMax, "there is room for what raising adds");
         if (growth > 0 && length + growth > bytesMax) return SparseResult.NeedsDense;
         if (growth != 0) text[(at + oldBytes)..length].CopyTo(text[(at + bytes)..]);
         split[..bytes].CopyTo(text[at..]);

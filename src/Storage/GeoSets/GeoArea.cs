@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A circle or a box on the earth, around a place.</summary>
@@ -39,6 +41,7 @@ internal struct GeoArea
     /// <remarks>Redis' cells in Redis' order, so that results that are not sorted have its order, too.</remarks>
     public readonly int Cover(Span<GeoCell> cells)
     {
+        Debug.Assert(cells.Length >= 9 && UnitMeters > 0, "there is room for nine cells, and sizes have a unit");
         GetBounds(out double west, out double east, out double south, out double north);
         GeoCell middle = GeoHash.CellOf(Longitude, Latitude, EstimateSteps());
         if (middle.Steps > 1 && !IsEnough(middle, west, east, south, north))

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The members of a held geo set that are in an area, in an order. Found a piece at a time.</summary>
@@ -11,7 +13,7 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
     private readonly GeoCell[] _cells = new GeoCell[9];
     private ElementOrder<NoTexts>? _order;
     private long _first, _left, _charged;
-    private int _cellCount = -1, _cell, _ordered;
+    private int _cellCount, _cell, _ordered;
     private bool _isFound;
 
     /// <summary>The direction in which they come: 1 the nearest first, -1 the farthest; 0 as they were found.</summary>
@@ -34,6 +36,7 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
     /// <returns>True when all is done.</returns>
     public bool Step(in SortedSetView set, in GeoArea area, int elements)
     {
+        Debug.Assert(elements > 0, "each call looks at an element");
         if (!_isFound)
         {
             _isFound = Find(set, area, elements);
@@ -57,7 +60,7 @@ internal sealed unsafe class GeoMatches(Store store) : IDisposable
 
     private bool Find(in SortedSetView set, in GeoArea area, int elements)
     {
-        if (_cellCount < 0)
+        if (_cellCount == 0)        // the middle's is always one
         {
             _cellCount = area.Cover(_cells);
             BeginCell(set);

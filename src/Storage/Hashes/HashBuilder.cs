@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -40,6 +41,7 @@ internal unsafe struct HashBuilder
         long expiryMs = FieldExpiry.None)
     {
         isNew = true;
+        Debug.Assert(expiryMs >= FieldExpiry.None, "an expiry is a time, or none");
         ulong hash = _store.Hash.Of(field);
         if (_region.IsNone)
         {
@@ -89,6 +91,7 @@ internal unsafe struct HashBuilder
 
     private void Begin()
     {
+        Debug.Assert(_region.IsNone && _run == null, "a hash begins as a run, once");
         _run = (byte*)NativeMemory.Alloc(RunBytesFirst);
         _runBytes = RunBytesFirst;
         Run.SetSize(0, 0);
@@ -129,6 +132,7 @@ internal unsafe struct HashBuilder
     private bool TryUnpack()
     {
         long count = Count, used = Run.Used + (Packed.HasExpiries ? 8 * count : 0);
+        Debug.Assert(_run != null && _region.IsNone, "a run becomes a table once");
         _region = Region.Create(_store.Budget,
             used + (8 * count) + MemberTable.ReserveBytes(default, Math.Max(1, count)));
         if (_region.IsNone) return false;

@@ -89,6 +89,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <returns>Whether it is new.</returns>
     public bool Set(ReadOnlySpan<byte> field, ReadOnlySpan<byte> value, bool keepExpiry = false)
     {
+        Debug.Assert(_value.Exists && _value.Type == DataType.Hash, "room was reserved");
         if (!IsPacked) return SetInTable(field, value, keepExpiry);
         var fields = Packed;
         byte* at = fields.Find(field);
@@ -150,6 +151,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <param name="bytes">What it takes is added, for <see cref="TryReserveExpiries"/>.</param>
     public FieldExpiryStatus AskExpiry(ReadOnlySpan<byte> field, long expiryMs, FieldExpiryRule rule, ref long bytes)
     {
+        Debug.Assert(expiryMs is >= 0 and <= FieldExpiry.ClientMaxMs && bytes >= 0, "a time has its bounds");
         bool isThere = TryFind(field, out var place);
         var status = Judge(isThere, place, expiryMs, rule);
         if (status != FieldExpiryStatus.Changed) return status;
@@ -164,6 +166,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserveExpiries(long bytes)
     {
+        Debug.Assert(Count != 0 && bytes >= 0, "there are fields, and what they take was added up");
         if (!IsPacked) return _value.TryReserve(bytes);
         long run = _value.Run.Used + Packed.BeginBytes + bytes;
         // A run that gets too long: every field may have to move to an item with room for an expiry.
@@ -254,6 +257,7 @@ internal readonly unsafe ref struct HashValue(HeldValue value)
     /// <summary>Makes a packed hash, or none, one with a table.</summary>
     private bool TryUnpack(long moreBytes)
     {
+        Debug.Assert(moreBytes >= 0 && (!_value.Exists || IsPacked), "a run, or nothing, becomes a table");
         long count = Count, used = 0;
         if (_value.Exists) used = _value.Run.Used + (Packed.HasExpiries ? 8 * count : 0);
         Region region = Region.Create(_value.Budget,

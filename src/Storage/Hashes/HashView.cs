@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -16,6 +17,7 @@ internal readonly unsafe ref struct HashView : IMemberScan
     /// <param name="nowMs">Of the session: unix milliseconds.</param>
     public HashView(scoped in ValueView value, ref readonly KeyHash hash, long nowMs)
     {
+        Debug.Assert(value.Type == DataType.Hash, "the value is a hash");
         _nowMs = nowMs;
         _isPacked = value.Kind == ValueKind.PackedHash;
         if (_isPacked) _run = value.Run;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Adds elements to a HyperLogLog: to a dense value in its place, to a sparse one in a draft.</summary>
@@ -67,6 +69,7 @@ internal ref struct AddToHyperLogLog<TElements>(TElements elements, HyperLogLogD
         }
 
         Changes = 0;
+        Debug.Assert(destination.Length == HyperLogLog.DenseBytes, "only a dense one is changed in its place");
         Span<byte> packed = destination[HyperLogLog.HeaderBytes..];
         for (int i = _firstRaised; i < _elements.Count; i++)
         {

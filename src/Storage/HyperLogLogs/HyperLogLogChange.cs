@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>How a HyperLogLog takes the place of what was there.</summary>
@@ -14,6 +16,7 @@ internal static class HyperLogLogChange
     /// <summary>The value keeps its length and most of its bytes.</summary>
     public static Change InPlace(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(current.Exists && current.Type == DataType.String, "there is a string to be changed");
         next.Kind = current.Kind == ValueKind.String ? ValueKind.String : ValueKind.GrowingString;
         next.Length = current.Bytes.Length;
         next.KeepContent = true;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Makes a union, which the destination is part of, the destination.</summary>
@@ -9,8 +11,9 @@ internal struct MergeHyperLogLogs(HyperLogLogDraft draft) : IValueUpdate
     public Change Decide(in ValueView current, ref NewValue next)
     {
         // The destination was read with the others: its bytes are good.
-        if (current.Exists) draft.TryLoad(current.Bytes);
-        else draft.LoadEmpty();
+        bool isLoaded = !current.Exists || draft.TryLoad(current.Bytes);
+        Debug.Assert(isLoaded && Union.Status == HyperLogLogStatus.Ok, "all that were read are good");
+        if (!current.Exists) draft.LoadEmpty();
         if (Union.HasDense) draft.SetDense(Union.Registers);
         else draft.RaiseTo(Union.Registers);
         HyperLogLog.ForgetCardinality(draft.Text);

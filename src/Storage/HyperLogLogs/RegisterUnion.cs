@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The union of several HyperLogLogs: PFCOUNT of several keys, PFMERGE. A missing key adds nothing.</summary>
@@ -9,6 +11,7 @@ internal struct RegisterUnion : IManyRead
     /// <param name="registers">Where the highest of each register goes, a byte each.</param>
     public RegisterUnion(byte[] registers)
     {
+        Debug.Assert(registers.Length == HyperLogLog.Registers, "there is a byte for each register");
         _registers = registers;
         Restart();
     }

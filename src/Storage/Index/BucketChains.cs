@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 
 namespace Kv.Storage;
@@ -64,10 +65,12 @@ internal sealed unsafe class BucketChains(OverflowBuckets overflow, DeferredActi
         {
             for (int i = 0; i < HashBucket.Entries; i++)
                 Volatile.Write(ref bucket[i], done < entries.Length ? entries[done++] : 0);
-            if (first == 0) return;
+            if (first == 0) break;
             bucket = overflow[first];
             first = HashBucket.OverflowOf(bucket[HashBucket.ControlIndex]);
         }
+
+        Debug.Assert(done == entries.Length, "the buckets have room for all entries");
     }
 
     /// <summary>Takes back a chain that nobody got to know.</summary>

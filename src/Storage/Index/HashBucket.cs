@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.Intrinsics;
@@ -32,7 +33,11 @@ internal static unsafe class HashBucket
     private const int TagShift = 44, DepthShift = 34;
     private const ulong AddressMask = (1UL << 40) - 1;
 
-    public static ulong Entry(ulong tag, ulong address) => tag << TagShift | address;
+    public static ulong Entry(ulong tag, ulong address)
+    {
+        Debug.Assert(tag < 1UL << (64 - TagShift) && address <= AddressMask, "tag and address fit into their fields");
+        return tag << TagShift | address;
+    }
     public static ulong AddressOf(ulong entry) => entry & AddressMask;
     public static ulong TagOf(ulong entry) => entry >> TagShift;
 
@@ -45,8 +50,11 @@ internal static unsafe class HashBucket
 
     public static ulong SequenceOf(ulong control) => control & ~(SequenceOne - 1);
 
-    public static ulong Control(ulong sequencePart, int depth, uint overflow) =>
-        SequenceOf(sequencePart) | (ulong)depth << DepthShift | overflow;
+    public static ulong Control(ulong sequencePart, int depth, uint overflow)
+    {
+        Debug.Assert(depth is >= 0 and < 64, "the depth fits into its field");
+        return SequenceOf(sequencePart) | (ulong)depth << DepthShift | overflow;
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong ReadControl(ulong* bucket) => Volatile.Read(ref bucket[ControlIndex]);

@@ -110,6 +110,8 @@ internal sealed unsafe class IndexHalving(HashIndex index)
     [SkipLocalsInit]    // all that is read of the list has been written
     private bool TryMergeLatched(ulong* near, ulong nearControl, ulong* far, ulong farControl, int depth)
     {
+        Debug.Assert(HashBucket.IsLatched(HashBucket.ReadControl(near)), "the near bucket is latched");
+        Debug.Assert(HashBucket.IsLatched(HashBucket.ReadControl(far)), "the far bucket is latched");
         int count = index.Chains.Count(near, nearControl) + index.Chains.Count(far, farControl);
         const int onStackMax = 64;
         Span<ulong> entries = count <= onStackMax ? stackalloc ulong[onStackMax] : new ulong[count];

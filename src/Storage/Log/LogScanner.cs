@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Walks the records of a segment in the order in which they were written, dead ones and fillers
@@ -25,6 +27,7 @@ internal unsafe struct LogScanner
 
         word = Record.ReadWord(record);
         _next += RecordWord.Size(word);
+        Debug.Assert(_next <= _end, "a record ends within what was written");
         return true;
     }
 }

@@ -33,7 +33,11 @@ internal sealed class SegmentSet(int databaseId)
 
     public void Remove(int segment)
     {
-        lock (_lock) _segments.Remove(segment);
+        lock (_lock)
+        {
+            bool wasThere = _segments.Remove(segment);
+            Debug.Assert(wasThere, "the segment is one of the database");
+        }
     }
 
     /// <summary>The segments as of now, into a list that the caller reuses.</summary>

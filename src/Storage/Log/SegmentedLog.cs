@@ -170,9 +170,17 @@ internal sealed unsafe class SegmentedLog : IDisposable
     public void Retire(int segment)
     {
         Debug.Assert(Info(segment)->State is not (SegmentState.Free or SegmentState.Retired), "it is in use");
+        AssertAllDead(segment);
         Volatile.Write(ref *(int*)&Info(segment)->State, (int)SegmentState.Retired);
         Interlocked.Increment(ref _retired);
         _budget.ChargeIdle(SegmentBytes);
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertAllDead(int segment)
+    {
+        var scan = new LogScanner(this, segment);
+        while (scan.Next(out _, out ulong word)) Debug.Assert(RecordWord.IsDead(word), "nothing in it is alive");
     }
 
     /// <summary>Takes back a segment that nobody can reach any more.</summary>

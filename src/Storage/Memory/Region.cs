@@ -405,7 +405,11 @@ internal readonly unsafe struct Region
 
     /// <summary>Where a piece is, until the next reservation.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public byte* At(uint piece) => Start + ((long)piece * UnitBytes);
+    public byte* At(uint piece)
+    {
+        Debug.Assert(piece < UsedUnits, "a piece is of the region");
+        return Start + ((long)piece * UnitBytes);
+    }
 
     /// <summary>Bytes that a piece for <paramref name="bytes"/> takes.</summary>
     public static int SizeOf(int bytes) => (int)UnitsFor(bytes) * UnitBytes;
@@ -492,6 +496,7 @@ internal readonly unsafe struct Region
     private uint Extend(uint units)
     {
         uint piece = UsedUnits;
+        Debug.Assert(units > 0, "a piece has a length");
         Invariant.Check((long)(piece + units) * UnitBytes <= Field(8), "what is taken was reserved");
         UsedUnits += units;
         return piece;

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -32,6 +33,7 @@ internal static class DumpPayload
     public static bool TryFinish(RdbOutput output, ref PartialChecksum sum, long most)
     {
         ReadOnlySpan<byte> written = output.Written;
+        Debug.Assert(most > 0 && sum.Bytes <= written.Length, "each call looks at bytes, of those that are written");
         int count = (int)Math.Min(most, written.Length - sum.Bytes);
         sum = new PartialChecksum(Crc64.Append(sum.Crc, written.Slice(sum.Bytes, count)), sum.Bytes + count);
         if (sum.Bytes != written.Length) return false;

@@ -102,6 +102,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
     public ReadOnlySpan<byte> Finish()
     {
         Debug.Assert(_length >= HeaderBytes, "a listpack has begun");
+        Debug.Assert(Length <= int.MaxValue, "its length has 32 bits");
         Reserve(1);
         _start[_length] = End;
         BinaryPrimitives.WriteUInt32LittleEndian(new Span<byte>(_start, 4), (uint)Length);
@@ -137,6 +138,7 @@ internal sealed unsafe class ListpackWriter : IDisposable
         for (int i = 1; i < bytes; i++) at[i] = (byte)(((length >> (7 * (bytes - 1 - i))) & 127) | 128);
         _length += bytes;
         _count++;
+        Debug.Assert(_length <= _capacity, "no more is written than was reserved");
     }
 
     private void Reserve(long bytes)

@@ -50,7 +50,7 @@ internal sealed unsafe class Lzf : IDisposable
     /// <param name="room">Bytes of the output, at least one.</param>
     public LzfRun Begin(byte* input, int length, byte* output, int room)
     {
-        Debug.Assert(length > 0 && room > 0, "there is something to compress, and room for it");
+        Debug.Assert(length is > 0 and <= 1 << 30 && room > 0, "there is something to compress, and room for it");
         if (_table == null || _base > uint.MaxValue - (1u << 30)) Begin();
         // A run of literals has its length ahead.
         return new LzfRun { Start = input, From = input, End = input + length, Output = output, To = output + 1,
@@ -68,6 +68,7 @@ internal sealed unsafe class Lzf : IDisposable
         int written = Compress(ref run, pause, isDone);
         if (written < 0) return false;
         run.Written = written;
+        Debug.Assert(written <= run.OutputEnd - run.Output, "no more is written than there is room for");
         _base += (uint)(run.End - run.Start);
         return true;
     }
@@ -214,6 +215,7 @@ internal sealed unsafe class Lzf : IDisposable
 
     private static void WriteMatch(ref byte* to, uint back, int count)
     {
+        Debug.Assert(back < OffsetMax && count is >= 3 and <= MatchMax, "a match has its bounds");
         int length = count - 2;
         *to++ = (byte)((back >> 8) + (uint)(Math.Min(length, 7) << 5));
         if (length >= 7) *to++ = (byte)(length - 7);
@@ -229,12 +231,14 @@ internal sealed unsafe class Lzf : IDisposable
 
     private static void EndRun(ref byte* to, int literals)
     {
+        Debug.Assert(literals is >= 0 and <= LiteralsMax, "a run of literals has its bounds");
         if (literals == 0) to--;
         else to[-literals - 1] = (byte)(literals - 1);
     }
 
     private static void CopyMatch(Span<byte> output, int to, int back, int length)
     {
+        Debug.Assert(back > 0 && back <= to && length > 0, "what is copied stands before");
         if (back >= length)
         {
             output.Slice(to - back, length).CopyTo(output[to..]);

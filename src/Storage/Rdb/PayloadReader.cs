@@ -1,8 +1,9 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
-/// <summary>Reads what DUMP answered, as much at a time as one likes: first its checksum, then the value.</summary>
+/// <summary>Reads what DUMP returned, as much at a time as one likes: first its checksum, then the value.</summary>
 /// <remarks>No object: a short payload is read without a byte of the heap, a long one's reader moves there. Whoever
 /// makes one disposes it.</remarks>
 internal unsafe struct PayloadReader : IDisposable
@@ -42,6 +43,7 @@ internal unsafe struct PayloadReader : IDisposable
     /// <returns>More: call again.</returns>
     public RdbStatus Read(long work)
     {
+        Debug.Assert(work > 0, "each call reads something");
         if (!_isRead)
         {
             var checkedStatus = Check(ref work);

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Text;
 
 namespace Kv.Storage;
@@ -65,6 +66,7 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
     /// <param name="expiring">About how many of them expire.</param>
     public void BeginDatabase(int number, long keys, long expiring)
     {
+        Debug.Assert(keys >= 0 && expiring >= 0, "keys are counted");
         Keys.Select(number);
         Output.WriteByte((byte)RdbOpcode.Sizes);
         Output.WriteLength((ulong)keys);

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -23,7 +24,11 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
     public void MoveTo(byte* start) => _bytes = start;
 
     /// <summary>Bytes at a place, read or not.</summary>
-    public readonly ReadOnlySpan<byte> Slice(int start, int count) => new(_bytes + start, count);
+    public readonly ReadOnlySpan<byte> Slice(int start, int count)
+    {
+        Debug.Assert(start >= 0 && count >= 0 && start <= _count - count, "nothing outside of the bytes is looked at");
+        return new ReadOnlySpan<byte>(_bytes + start, count);
+    }
 
     public bool TryReadByte(out byte value)
     {
@@ -63,7 +68,7 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
         return isThere && !isSpecial;
     }
 
-    /// <summary>Reads a count of things that have at least <paramref name="leastBytes"/> each.</summary>
+    /// <summary>Reads a count of things that have at least <paramref name="bytesEach"/> each.</summary>
     /// <returns>False when there are none, or the input is too short for them.</returns>
     public bool TryReadCount(int bytesEach, out long count) =>
         TryReadLength(out count) && count > 0 && count <= Remaining / bytesEach;
@@ -190,6 +195,7 @@ internal unsafe struct RdbInput(byte* bytes, int count, MemoryBudget budget, lon
         /// <returns>False when it is not what was said.</returns>
         public bool TryWrite(Span<byte> destination)
         {
+            Debug.Assert(destination.Length == Length, "there is room for exactly the string");
             if (_isCompressed) return Lzf.TryExpand(Content, destination);
             if (IsPlain) return Content.TryCopyTo(destination);
             return _number.TryFormat(destination, out _);

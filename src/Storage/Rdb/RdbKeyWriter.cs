@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Writes keys with their values as RDB files have them.</summary>
@@ -47,6 +49,7 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
     /// <summary>The keys from here on are of this database.</summary>
     public void Select(int number)
     {
+        Debug.Assert(number >= 0 && !_isPartial, "a key is written whole before another database");
         if (number == _database) return;
         _database = number;
         Output.WriteByte((byte)RdbOpcode.Database);
@@ -97,6 +100,7 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
     /// <inheritdoc cref="Write"/>
     public void WriteString(ReadOnlySpan<byte> key, ReadOnlySpan<byte> text, long expiryMs, RdbUse use)
     {
+        Debug.Assert(!_isPartial, "a key is written whole before another one");
         if (Output.Length >= PieceBytes) Flush();
         WriteHead(expiryMs, use);
         Output.WriteByte((byte)RdbType.String);
@@ -119,6 +123,8 @@ internal sealed class RdbKeyWriter(Store store, IRdbTarget destination, bool com
 
     private void WriteHead(long expiryMs, RdbUse use)
     {
+        Debug.Assert(use.IdleSeconds is null or >= 0 && use.Frequency is null or (>= 0 and <= byte.MaxValue),
+            "how much a key was used has its bounds");
         if (expiryMs != NewValue.NoExpiry)
         {
             Output.WriteByte((byte)RdbOpcode.ExpiryMs);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //    buffer   |  done  |  item  | item | item | item | ... not looked at yet ... |
@@ -21,6 +23,7 @@ internal unsafe struct RdbKeysAhead
     public void Look(byte* bytes, long count, long position, MemoryBudget budget, IRdbSink sink)
     {
         if (_at < position) (_at, _keys) = (position, 0);
+        Debug.Assert(_at - position <= count, "it has looked at no more than there is");
         // Ends: at the distance, or at what it does not understand.
         while (_keys < Distance)
         {

@@ -90,6 +90,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <param name="first">Where in it that begins; it goes to the block's end.</param>
     public Block TakeBlock(out int first)
     {
+        Debug.Assert(IsBetweenStrings, "no string is half written");
         Block block = _block;
         _block = default;
         first = block.IsNone ? 0 : (int)(_start - block.Content);
@@ -194,6 +195,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Writes a string in the shortest way that Redis takes: as an integer, compressed, or as it is.</summary>
     public void WriteString(scoped ReadOnlySpan<byte> text)
     {
+        Debug.Assert(IsBetweenStrings, "nothing is written into a long string");
         Work -= WorkOf(text.Length);
         if (text.Length <= 11 && IntegerText.TryParse(text, out long number) && number == (int)number)
             WriteInteger((int)number);
@@ -242,6 +244,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     private void CompressPiece()
     {
         Debug.Assert(_text != null && _isCompressing, "a long string has begun");
+        Debug.Assert(_run.Output == _at + CompressedHeaderMax, "nothing else was written since it began");
         int most = (int)Math.Min(PieceBytes, Math.Min(PieceBytes, Work) * CompressedPerWork);
         Work -= most / CompressedPerWork;
         if (!_lzf.Compress(ref _run, most)) return;
@@ -288,10 +291,12 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
     /// <summary>Writes what stands in front of a string that was compressed.</summary>
     private void EndCompressed(int compressed, int length)
     {
+        Debug.Assert(compressed > 0 && compressed <= length - SavedMin, "compressing has saved something");
         byte* at = _at;
         at[0] = 0xC3;
         int header = 1 + PutLength(at + 1, (ulong)compressed);
         header += PutLength(at + header, (ulong)length);
+        Debug.Assert(header <= CompressedHeaderMax, "there was room for the header");
         if (header != CompressedHeaderMax)
             Buffer.MemoryCopy(at + CompressedHeaderMax, at + header, compressed, compressed);
         Commit(header + compressed);
@@ -321,6 +326,7 @@ internal sealed unsafe class RdbOutput(Store store) : IDisposable
 
     private bool TryGrow(long bytes)
     {
+        Debug.Assert(!_isCompressing, "what is being compressed stays where it is");
         long length = Length, capacity = length + bytes;
         if (Status == StoreStatus.Ok && capacity > Store.ValueBytesMax) Status = StoreStatus.TooLarge;
         if (Status != StoreStatus.Ok) return false;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -10,12 +11,17 @@ internal unsafe struct RdbScratch : IDisposable
     private long _capacity;
 
     /// <summary>The first bytes of what was last asked for.</summary>
-    public readonly Span<byte> Get(int bytes) => new(_start, bytes);
+    public readonly Span<byte> Get(int bytes)
+    {
+        Debug.Assert(bytes >= 0 && bytes <= _capacity, "no more is read than was asked for");
+        return new Span<byte>(_start, bytes);
+    }
 
     /// <summary>Memory for <paramref name="bytes"/>; what was in it is gone.</summary>
     /// <returns>False when there is none.</returns>
     public bool TryGet(MemoryBudget budget, int bytes, out Span<byte> memory)
     {
+        Debug.Assert(bytes >= 0 && (_budget == null || _budget == budget), "one account is charged");
         memory = default;
         if (bytes > _capacity)
         {

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -261,9 +262,17 @@ internal struct RdbStreamReader(Store store, RdbType type, bool isUnbounded) : I
 
     private Span<byte> Digits => _digits.TryGet(_budget, SetView.DigitsMax, out var memory) ? memory : default;
 
-    private readonly StreamGroup Group(uint record) => new(_region, record);
+    private readonly StreamGroup Group(uint record)
+    {
+        Debug.Assert(record != 0 && _stage >= Stage.Group, "a group is read before what it has");
+        return new StreamGroup(_region, record);
+    }
 
-    private readonly StreamConsumer Consumer(uint record) => new(_region, record);
+    private readonly StreamConsumer Consumer(uint record)
+    {
+        Debug.Assert(record != 0 && _stage >= Stage.Consumer, "a consumer is read before what is pending with it");
+        return new StreamConsumer(_region, record);
+    }
 
     private bool TryReserve(long bytes) => Region.TryReserve(ref _region, _budget, bytes);
 

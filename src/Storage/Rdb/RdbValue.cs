@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Buffers.Binary;
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -45,6 +46,7 @@ internal unsafe struct RdbValue
     /// <param name="block">None, or a block that has the same content, with a reference for this.</param>
     public void SetString(ReadOnlySpan<byte> bytes, Block block)
     {
+        Debug.Assert(block.IsNone || block.Length == bytes.Length, "the block has the same content");
         Type = DataType.String;
         Keep(bytes);
         _block = block;
@@ -54,6 +56,8 @@ internal unsafe struct RdbValue
     /// memory, have to stay until it is stored.</summary>
     public void SetIntegers(ReadOnlySpan<byte> numbers, int width)
     {
+        Debug.Assert(width is 2 or 4 or 8 && numbers.Length % width == 0, "each number is as wide");
+        Debug.Assert(numbers.Length / width <= IntegerSet.CountMax, "they are few enough for an array");
         Type = DataType.Set;
         Keep(numbers);
         _integerWidth = width;

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -87,6 +88,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
     public RdbStatus Read(scoped ref RdbValue value, long work = long.MaxValue)
     {
         _work = work;
+        Debug.Assert(work > 0 && _stage != Stage.Done, "each call reads something");
         var status = RdbStatus.Ok;
         // Ends: each round ends a stage.
         while (status == RdbStatus.Ok && _stage != Stage.Done) status = ReadStage(ref value);
@@ -97,6 +99,7 @@ internal unsafe struct RdbValueReader(byte* bytes, int length, Store store, long
     /// <param name="value">Nothing has been read into it.</param>
     public RdbStatus Read(RdbType type, scoped ref RdbValue value)
     {
+        Debug.Assert(_stage == Stage.Type && value.Type == DataType.Any, "nothing has been read");
         _type = type;
         _stage = Stage.Begin;
         return Read(ref value);

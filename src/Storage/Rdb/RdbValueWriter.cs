@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -112,6 +113,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
                 Output.WriteString(digits[..length]);
                 return true;
             default:
+                Debug.Assert(value.Type == DataType.String, "all other types have their own case");
                 Output.WriteString(value.Bytes);
                 return true;
         }
@@ -210,6 +212,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
 
     private void EndNode()
     {
+        Debug.Assert(_hasNode, "a node has begun");
         const ulong packedNode = 2;
         Output.WriteLength(packedNode);
         Output.BeginString(_listpack.Finish());
@@ -249,6 +252,7 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         while (Output.GoOn() && (Output.Work > 0 || hash.IsPacked))
         {
             if (!walk.Next(out var field, out var value, out long expiryMs)) return true;
+            Debug.Assert(!expires || expiryMs == FieldExpiry.None || expiryMs >= earliestMs, "the earliest is a bound");
             if (expires) Output.WriteLength(expiryMs == FieldExpiry.None ? 0 : (ulong)(expiryMs - earliestMs + 1));
             Output.WriteString(field);
             if (hash.IsPacked) Output.WriteString(value);
@@ -318,7 +322,8 @@ internal sealed class RdbValueWriter(Store store) : IDisposable
         for (; _index > 0; _index--)
         {
             if (Output.Work <= 0) return false;
-            walk.Next(out var member, out double score);
+            bool isThere = walk.Next(out var member, out double score);
+            Debug.Assert(isThere, "as many are written as were counted");
             Output.WriteString(member);
             Output.WriteInt64(BitConverter.DoubleToInt64Bits(score));
         }

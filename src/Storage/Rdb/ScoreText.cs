@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 
 namespace Kv.Storage;
@@ -14,6 +15,7 @@ internal static class ScoreText
     /// <returns>The bytes written.</returns>
     public static int Format(double score, Span<byte> text)
     {
+        Debug.Assert(!double.IsNaN(score) && text.Length >= BytesMax, "a score is a number, and there is room for it");
         if (double.IsInfinity(score)) return Put(score > 0 ? "inf"u8 : "-inf"u8, text);
         if (score == 0) return Put(double.IsNegative(score) ? "-0"u8 : "0"u8, text);
         // d.ddddddddddddddddE+ddd

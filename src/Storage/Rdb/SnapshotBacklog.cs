@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>What a snapshot has kept and its file has not got yet, in bytes.</summary>
@@ -23,5 +25,9 @@ internal sealed class SnapshotBacklog(MemoryBudget budget)
 
     public void AddCopied(long bytes) => Interlocked.Add(ref _copied, bytes);
 
-    public void AddPinned(long bytes) => Interlocked.Add(ref _pinned, bytes);
+    public void AddPinned(long bytes)
+    {
+        long pinned = Interlocked.Add(ref _pinned, bytes);
+        Debug.Assert(pinned >= 0, "what is let go of was pinned");
+    }
 }

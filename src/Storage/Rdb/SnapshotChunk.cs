@@ -181,6 +181,7 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
 
     private void Reset(byte* start, long capacity)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "it is locked");
         _blocks.Clear();
         _start = start;
         _length = 0;

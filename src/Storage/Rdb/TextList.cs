@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -15,6 +16,7 @@ internal unsafe struct TextList : IDisposable
     {
         get
         {
+            Debug.Assert((uint)index < (uint)Count, "there is such a text");
             int start = index == 0 ? 0 : _ends[index - 1];
             return new ReadOnlySpan<byte>(_bytes + start, _ends[index] - start);
         }

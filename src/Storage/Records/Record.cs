@@ -132,7 +132,11 @@ internal static unsafe class Record
         (word & RecordWord.HasExpiry) == 0 ? NoExpiry : Volatile.Read(ref *(long*)(record + 8));
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static void SetExpiry(byte* record, long expiryMs) => Volatile.Write(ref *(long*)(record + 8), expiryMs);
+    public static void SetExpiry(byte* record, long expiryMs)
+    {
+        Debug.Assert((ReadWord(record) & RecordWord.HasExpiry) != 0 && IsLocked(record), "there is room for an expiry");
+        Volatile.Write(ref *(long*)(record + 8), expiryMs);
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static bool IsExpired(byte* record, ulong word, long nowMs)

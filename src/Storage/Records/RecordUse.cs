@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //    5        2 1    0              5   4       0
@@ -25,7 +27,11 @@ internal static class RecordUse
     /// <summary>What of the six bits is the interval, the heat, and the count.</summary>
     public const int IntervalBits = RecordWord.UseMax & ~HeatMax, HeatBits = HeatMax, CountBits = CountMax;
 
-    public static int Of(int interval, int heat) => (interval << IntervalShift) | heat;
+    public static int Of(int interval, int heat)
+    {
+        Debug.Assert((uint)heat <= HeatMax && (uint)interval <= IntervalBits >> IntervalShift, "fields fit");
+        return (interval << IntervalShift) | heat;
+    }
 
     public static int Interval(int use) => use >> IntervalShift;
 

@@ -95,7 +95,11 @@ internal static class RecordWord
 
     public static int Use(ulong word) => (int)(word >> UseShift) & UseMax;
 
-    public static ulong WithUse(ulong word, int use) => (word & ~UseMask) | (ulong)use << UseShift;
+    public static ulong WithUse(ulong word, int use)
+    {
+        Debug.Assert((uint)use <= UseMax, "the use fits into its field");
+        return (word & ~UseMask) | (ulong)use << UseShift;
+    }
 
     /// <summary>True when nothing was written between two readings of the word; its use may have changed.</summary>
     public static bool Same(ulong before, ulong after) => ((before ^ after) & ~UseMask) == 0;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -65,7 +66,14 @@ public readonly unsafe ref struct ValueView
     }
 
     /// <summary>Value of <see cref="ValueKind.Integer"/>.</summary>
-    public long Integer => Unsafe.ReadUnaligned<long>(Record.ValueOf(_record, _word));
+    public long Integer
+    {
+        get
+        {
+            Debug.Assert(Kind == ValueKind.Integer, "the value is an integer");
+            return Unsafe.ReadUnaligned<long>(Record.ValueOf(_record, _word));
+        }
+    }
 
     /// <summary>Unix milliseconds, or -1: none.</summary>
     public long ExpiryMs => Record.ExpiryOf(_record, _word);
@@ -90,7 +98,15 @@ public readonly unsafe ref struct ValueView
     }
 
     /// <summary>The elements of a small collection.</summary>
-    internal PackedRun Run => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+    internal PackedRun Run
+    {
+        get
+        {
+            Debug.Assert(Kind is ValueKind.PackedHash or ValueKind.PackedSet or ValueKind.PackedSortedSet,
+                "the value is a run");
+            return new PackedRun(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+        }
+    }
 
     /// <summary>A value that is held in the record, as bytes.</summary>
     internal byte* Content => Record.ValueOf(_record, _word);
@@ -99,11 +115,25 @@ public readonly unsafe ref struct ValueView
     internal int ContentBytes => RecordWord.ValueBytes(_word);
 
     /// <summary>A small set of integers.</summary>
-    internal IntegerSet IntegerSet => new(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+    internal IntegerSet IntegerSet
+    {
+        get
+        {
+            Debug.Assert(Kind == ValueKind.IntegerSet, "the value is an array of integers");
+            return new IntegerSet(Record.ValueOf(_record, _word), RecordWord.ValueBytes(_word));
+        }
+    }
 
     /// <summary>The memory of a large collection: only for a reader that holds the lock, as it does whenever the value
-    /// is one (<see cref="StoreSession.Read"/>).</summary>
-    internal Region Region => Record.RegionOf(_record, _word);
+    /// is one (<see cref="StoreSession.Read"/>), or that has stopped all others.</summary>
+    internal Region Region
+    {
+        get
+        {
+            Debug.Assert(Exists, "there is a value");
+            return Record.RegionOf(_record, _word);
+        }
+    }
 
     /// <summary>Bytes that key and value hold, with header and block.</summary>
     public long FootprintBytes

@@ -26,7 +26,8 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
 
     private SetBuilder _result = new(store);
     private MemberPlace _place;
-    private int _set, _end = -1;
+    private int _set, _end;
+    private bool _hasEnd;
 
     // How far the piece before came: keys that were looked at before the first member, members of a small set or of a
     // batch, and for the next one sets in which it was looked for.
@@ -156,7 +157,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
     private bool TryBegin(in HeldKeys held, ref long members)
     {
         Debug.Assert(count > 0, "there is a set to combine");
-        if (_end >= 0) return true;
+        if (_hasEnd) return true;
         bool isCommon = operation == SetOperation.Intersection;
         for (; _begun < count && (isCommon || IsOfMany); _begun++)
         {
@@ -172,6 +173,7 @@ internal struct SetCombination(Store store, SetOperation operation, int first, i
 
         _set = _smallest;
         _end = operation == SetOperation.Union ? count : _isMissing ? 0 : _smallest + 1;
+        _hasEnd = true;
         return true;
     }
 

@@ -73,10 +73,12 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     /// <returns>Whether it is new.</returns>
     public bool Add(ReadOnlySpan<byte> member)
     {
+        Debug.Assert(_value.Type == DataType.Set, "room was reserved");
         switch (_value.Kind)
         {
             case ValueKind.IntegerSet:
-                IntegerText.TryParse(member, out long number);
+                bool isInteger = IntegerText.TryParse(member, out long number);
+                Debug.Assert(isInteger, "an array of integers takes no other text");
                 int index = Integers.Find(number);
                 if (index < 0) Integers.Insert(~index, number);
                 return index < 0;
@@ -199,6 +201,7 @@ internal readonly unsafe ref struct SetValue(HeldValue value)
     /// <summary>Makes a small set, or none, one with a table.</summary>
     private bool TryUnpack(long moreBytes)
     {
+        Debug.Assert(!_value.HoldsRegion, "a small set, or nothing, becomes a table");
         long count = Count;
         int used = !_value.Exists ? 0 : _value.Kind == ValueKind.PackedSet
             ? _value.Run.Used : (SetView.DigitsMax + 1) * Integers.Count;

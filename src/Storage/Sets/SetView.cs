@@ -24,6 +24,7 @@ internal unsafe ref struct SetView : IMemberScan
 
     public SetView(scoped in ValueView value, ref readonly KeyHash hash)
     {
+        Debug.Assert(value.Type == DataType.Set, "the value is a set");
         _kind = value.Kind;
         if (_kind == ValueKind.IntegerSet) _integers = value.IntegerSet;
         else if (_kind == ValueKind.PackedSet) _run = value.Run;

@@ -161,6 +161,7 @@ internal unsafe struct SortedSetBuilder
     private bool TryNoteArrival(uint item)
     {
         int at = (int)Count - 1;
+        Debug.Assert(_phase == Phase.Collecting && at <= _room, "every arrival was noted");
         if (at == _room && !TryGrowArrivals()) return false;
         if (at > 0)
         {
@@ -202,6 +203,7 @@ internal unsafe struct SortedSetBuilder
 
     private bool TryBeginTree()
     {
+        Debug.Assert(Count <= _room, "every arrival was noted");
         if (!TryReserve(ScoreTree.BuildBytes(Count))) return false;
         _tree = new ScoreTreeBuilder(new ScoreTree(_region));
         _phase = Phase.Building;
@@ -263,7 +265,11 @@ internal unsafe struct SortedSetBuilder
     }
 
     /// <summary>The element of a rank of the finished set, to go on from there.</summary>
-    public readonly ScoreCursor At(long rank) => new ScoreTree(_region).At(rank);
+    public readonly ScoreCursor At(long rank)
+    {
+        Debug.Assert(_phase == Phase.Done, "elements have ranks when the set is finished");
+        return new ScoreTree(_region).At(rank);
+    }
 
     /// <summary>Makes the finished set the value of a key, whatever was there; without members the key is
     /// deleted.</summary>
@@ -299,6 +305,7 @@ internal unsafe struct SortedSetBuilder
 
     private bool TryBegin()
     {
+        Debug.Assert(_region.IsNone && _phase == Phase.Collecting, "a set begins once");
         _region = Region.Create(_store.Budget,
             MemberTable.ReserveBytes(default, 1) + ScoreTree.ReserveBytes(default, 0));
         if (_region.IsNone) return false;
@@ -318,6 +325,7 @@ internal unsafe struct SortedSetBuilder
             do at = PackedScores.Write(at, cursor.Score, MemberItem.MemberOf(cursor.Item));
             while (cursor.MoveNext());
             int used = (int)(at - start);
+            Debug.Assert(used <= content.Length, "what was written was within the bounds");
             new PackedRun(start, used).SetSize(used - PackedRun.HeaderBytes, count);
             status = target.TryReplace(ValueKind.PackedSortedSet, content.AsSpan(0, used), expiryMs);
         }

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -17,8 +18,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
 
     // The sets from the smallest to the largest, those of a size as they were named: size and number of each.
     private ulong[]? _order;
-    private int _at, _end = -1;
-    private bool _isCollected, _isMissing;
+    private int _at, _end;
+    private bool _hasEnd, _isCollected, _isMissing;
     private MemberPlace _place;
 
     // How far the piece before came: keys that were looked at before the first member, members of a small set or of a
@@ -76,6 +77,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     /// <returns>True when it has ended.</returns>
     public bool Run(in HeldKeys held, long members)
     {
+        Debug.Assert(members > 0, "each call looks at a member, or a set");
         if (_isCollected) return Finish(members);
         if (!TryBegin(held, ref members)) return Status != StoreStatus.Ok;
         for (; _at < _end; _at++, _place = default, _taken = 0)
@@ -178,7 +180,8 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
     /// <returns>False when the piece has to end first, or nothing comes of all this.</returns>
     private bool TryBegin(in HeldKeys held, ref long members)
     {
-        if (_end >= 0) return true;
+        if (_hasEnd) return true;
+        Debug.Assert(count is > 0 and <= 1 << NumberBits, "a set's number has its bits");
         bool isOrdered = operation != SetOperation.Difference;
         if (isOrdered) _order ??= new ulong[count];
         for (; _begun < count && (isOrdered || IsOfMany); _begun++)
@@ -199,7 +202,7 @@ internal sealed class SortedSetCombination(Store store, SetOperation operation, 
         if (isOrdered) Array.Sort(_order!);
         if (operation == SetOperation.Union) _end = count;
         else _end = isOrdered && _isMissing ? 0 : 1;
-        return true;
+        return _hasEnd = true;
     }
 
     private int SetAt(int place) => _order == null ? place : (int)(_order[place] & ((1 << NumberBits) - 1));

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The elements of a sorted set with the least scores, or those with the greatest: all are written, then
@@ -14,6 +16,7 @@ internal struct SortedSetTake
     /// <param name="most">So many, or all.</param>
     public SortedSetTake(SortedSetValue set, bool greatest, long most)
     {
+        Debug.Assert(most >= 0, "elements are counted");
         long has = set.Count, count = Math.Min(most, has);
         _isAll = count == has;
         _range = new RankRange(greatest ? has - 1 : 0, count, descending: greatest);

@@ -92,6 +92,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         new ScoreTreeChange(Tree).Remove(score, member);
         table.Remove(place, hash);
         _value.Region.Give(item, ScoreItem.SizeOf(member.Length));
+        Debug.Assert(Tree.Count == Table.Count, "the tree has what the table has");
         return true;
     }
 
@@ -129,6 +130,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
             new ScoreTreeChange(tree).Remove(ref path, removed);
             foreach (uint item in items[..removed]) Forget(item);
             count -= removed;
+            Debug.Assert(Tree.Count == Table.Count, "the tree has what the table has");
         }
     }
 
@@ -146,6 +148,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     /// <summary>Makes room for all that a command may add: all that can fail.</summary>
     private bool TryReserve(ref ScoreRoom room)
     {
+        Debug.Assert(!room.IsReserved && room.Members > 0, "a command reserves once, for members");
         room.IsReserved = true;
         if (!_value.Exists || IsPacked)
         {
@@ -181,10 +184,12 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         ScoreItem.Write(region.At(item), score, member);
         Table.Insert(item, hash);
         new ScoreTreeChange(Tree).Insert(score, item, member);
+        Debug.Assert(Tree.Count == Table.Count, "the tree has what the table has");
     }
 
     private void Move(uint item, double old, double score, ReadOnlySpan<byte> member)
     {
+        Debug.Assert(old == ScoreItem.ScoreOf(_value.Region.At(item)), "the item still has the old score");
         new ScoreTreeChange(Tree).Move(old, score, item, member);
         ScoreItem.SetScore(_value.Region.At(item), score);
     }
@@ -203,6 +208,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
     /// <summary>Makes a packed set, or none, one with a table and a tree, with room for more.</summary>
     private bool TryUnpack(ScoreRoom more)
     {
+        Debug.Assert(!_value.Exists || IsPacked, "a run, or nothing, becomes a tree");
         long count = Count;
         long items = 0;
         if (count != 0)
@@ -233,6 +239,7 @@ internal readonly unsafe ref struct SortedSetValue(HeldValue value)
         }
 
         builder.Finish();
+        Debug.Assert(tree.Count == table.Count && table.Count == count, "the tree has what the table has");
         return _value.TryBecome(ValueKind.SortedSet, region);
     }
 }

@@ -14,6 +14,7 @@ internal readonly unsafe ref struct SortedSetView : IMemberScan
 
     public SortedSetView(scoped in ValueView value, ref readonly KeyHash hash)
     {
+        Debug.Assert(value.Type == DataType.SortedSet, "the value is a sorted set");
         IsPacked = value.Kind == ValueKind.PackedSortedSet;
         if (IsPacked)
         {

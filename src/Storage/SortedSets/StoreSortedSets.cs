@@ -296,7 +296,7 @@ public readonly struct StoreSortedSets
         room.Add(member.Length, score);
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using HeldKey held = _session.Hold(_session.Key(key), DataType.SortedSet,
-            createsNone ? -1 : room.ExpectedBytes);
+            createsNone ? HeldKey.OnlyIfThere : room.ExpectedBytes);
         if (held.Status != StoreStatus.Ok) return held.Status;
         if (KeyOperations.IsTooLarge(member.Length)) return StoreStatus.TooLarge;
         var set = new SortedSetValue(held.Value);

@@ -106,6 +106,7 @@ internal sealed unsafe class BorrowedKeys : IDisposable
 
     private void ChangeSome()
     {
+        Debug.Assert(_work.Action != ManyKeysAction.Set || _prepared == _count, "all are prepared before a change");
         bool sets = _work.Action == ManyKeysAction.Set;
         for (int end = EndOfStep; _next < end; _next++)
         {

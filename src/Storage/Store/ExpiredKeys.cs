@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Removes keys whose time has passed, where somebody has come across them.</summary>
@@ -33,6 +35,7 @@ internal static unsafe class ExpiredKeys
 
     private static bool End(StoreSession session, HeldRecord held)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "the caller has locked the record");
         bool isExpired = Record.IsExpired(held.Record, held.Word, session.NowMs);
         if (isExpired) session.Changes.Expire(ref held);
         session.Changes.LetGo(ref held);

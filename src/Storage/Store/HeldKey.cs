@@ -5,6 +5,10 @@ namespace Kv.Storage;
 /// <summary>One key that the caller alone may read and change until it disposes this.</summary>
 internal readonly ref struct HeldKey : IHeldKeys
 {
+    /// <summary>In the place of the bytes that a new key's value is expected to have: a key that is absent is not
+    /// held.</summary>
+    internal const int OnlyIfThere = -1;
+
     private readonly StoreSession _session;
     private readonly ref HeldRecord _held;
 

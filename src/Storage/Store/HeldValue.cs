@@ -29,7 +29,15 @@ internal readonly unsafe ref struct HeldValue
     public DataType Type => Exists ? ValueKinds.TypeOf(Kind) : DataType.Any;
 
     /// <summary>The elements of a small collection.</summary>
-    public PackedRun Run => new(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
+    public PackedRun Run
+    {
+        get
+        {
+            Debug.Assert(Kind is ValueKind.PackedHash or ValueKind.PackedSet or ValueKind.PackedSortedSet,
+                "the value is a run");
+            return new PackedRun(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
+        }
+    }
 
     /// <summary>The bytes that a value in the record has room for.</summary>
     public Span<byte> Bytes => new(Record.ValueOf(_held.Record, _held.Word), RecordWord.ValueBytes(_held.Word));
@@ -64,6 +72,7 @@ internal readonly unsafe ref struct HeldValue
     public bool TryReserveRun(ValueKind kind, int bytes)
     {
         Debug.Assert(bytes is >= 0 and <= PackedRun.BytesMax, "a run has its bounds");
+        Debug.Assert(!Exists || Kind == kind, "a run that is there keeps its kind");
         bool isNew = !Exists;
         int room = RecordWord.ValueBytes(_held.Word), wanted = PackedRun.HeaderBytes + bytes;
         int used = isNew ? 0 : PackedRun.HeaderBytes + Run.Used;
@@ -91,6 +100,7 @@ internal readonly unsafe ref struct HeldValue
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryReserve(long bytes, bool isWatched = true)
     {
+        Debug.Assert(Record.IsLocked(_held.Record), "the key is still held");
         Debug.Assert(bytes >= 0, "pieces have lengths");
         Region region = Region;
         if (!Region.TryReserve(ref region, Budget, bytes, out Region left)) return false;
@@ -114,6 +124,7 @@ internal readonly unsafe ref struct HeldValue
     /// <param name="expired">How many fields were removed because their time had passed.</param>
     public void NoteFieldExpiry(bool had, long expired = 0)
     {
+        Debug.Assert(Exists && RecordWord.HoldsFields(_held.Word), "only fields of hashes expire");
         Debug.Assert(expired >= 0, "fields are counted");
         _changes.Counts.NoteFieldExpiry(_held, had);
         if (expired != 0) _changes.Counts.CountExpiredFields(_held, expired);
@@ -151,6 +162,7 @@ internal readonly unsafe ref struct HeldValue
     {
         Region old = Region;
         Debug.Assert(!region.IsNone && region.Start != old.Start, "it has moved");
+        Debug.Assert(Record.IsLocked(_held.Record), "the key is still held");
         KeepForSnapshot();      // a part of it may be kept: the rest is looked for in the old one
         Unsafe.WriteUnaligned(Record.ValueOf(_held.Record, _held.Word), (nint)region.Start);
         _changes.Store.Release(old);

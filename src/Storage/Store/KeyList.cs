@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -32,6 +33,7 @@ public sealed unsafe class KeyList : IKeySink
     /// place.</param>
     public void Add(byte* key, int length, int database, int expectedBytes = 8)
     {
+        Debug.Assert(length >= 0 && database >= 0 && expectedBytes >= 0, "a key and its value have lengths");
         if (Count == _items.Length) Array.Resize(ref _items, Count * 2);
         _items[Count++] = new Entry
         {
@@ -73,7 +75,14 @@ public sealed unsafe class KeyList : IKeySink
         _chunkUsed += key.Length;
     }
 
-    internal ref Entry this[int index] => ref _items[index];
+    internal ref Entry this[int index]
+    {
+        get
+        {
+            Debug.Assert((uint)index < (uint)Count, "there is such a key");
+            return ref _items[index];
+        }
+    }
 
     /// <summary>Makes the keys of another list this one's. Their bytes may be gone by then: only what is held is
     /// known.</summary>

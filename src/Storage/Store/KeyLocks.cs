@@ -83,6 +83,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     {
         for (int i = 0; i < count; i++)
         {
+            Debug.Assert(i == 0 || KeyList.Compare(keys[_order[i - 1]], keys[_order[i]]) <= 0, "all lock in one order");
             ref KeyList.Entry item = ref keys[_order[i]];
             if (i > 0 && KeyList.Compare(keys[_order[i - 1]], item) == 0)
             {
@@ -222,6 +223,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>Makes the locks of another session this one's.</summary>
     public void TakeOver(KeyLocks other)
     {
+        Debug.Assert(other != this, "the locks are another session's");
         Invariant.Check(_count == 0, "a session holds keys once at a time");
         HeldRecord* held = _held;
         _held = other._held;
@@ -320,6 +322,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>Makes room for <paramref name="count"/> keys, none of which is held yet.</summary>
     private bool TryReserve(int count)
     {
+        Debug.Assert(_count == 0 && count > 0, "memory changes while nothing is held");
         Dispose();
         count = Math.Max(CapacityMin, count);
         _held = (HeldRecord*)VirtualMemory.Reserve(BytesOf(count));

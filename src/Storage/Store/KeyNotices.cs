@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -25,6 +26,7 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void CountChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "before anybody can see the change");
         KeepValue(held);
         _watches.Note(slot, held.Database.Id, held.Hash, held.Key, Arrivals, cause);
     }
@@ -68,6 +70,7 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
     [MethodImpl(MethodImplOptions.NoInlining)]
     public unsafe void NoteOverwrite(Database database, int number, in Key key, byte* record, ulong word)
     {
+        Debug.Assert(Record.IsLocked(record), "before anybody can see the change");
         if (_watches.KeepsValues) store.Snapshot?.BeforeChange(slot, database, key.Hash, record, word);
         CountChange(database, key);
         if (ListenerTo(HeardNotes.Changes) is not { } listener) return;
@@ -81,6 +84,7 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Tell(KeyNote note, in HeldRecord held, bool isTold = false)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "before anybody can see the change");
         if (ListenerTo(ClassOf(note)) is not { } listener) return;
         int number = Array.IndexOf(store.Table, held.Database);
         if (number < 0) return;
@@ -117,6 +121,7 @@ internal sealed unsafe class KeyNotices(Store store, int slot)
     /// <summary>Has the session's listener publish what it has heard, before a key is let go of.</summary>
     public void Settle(in HeldRecord held)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "before the key is let go of");
         if (Listener is { } listener)
         {
             listener.Settle();

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -51,11 +52,22 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
     public long Bytes => BytesOf(Count, _keepsPlaces);
 
     /// <summary>A key, in the order when all steps are done.</summary>
-    public ref Entry this[int place] => ref _items[place];
+    public ref Entry this[int place]
+    {
+        get
+        {
+            Debug.Assert((uint)place < (uint)Count && _phase == Phase.Sort, "there is such a key, in its order");
+            return ref _items[place];
+        }
+    }
 
     /// <summary>The number of the database of the so-manieth that was added, before they are brought into
     /// order.</summary>
-    public int DatabaseOf(int index) => _unsorted[index].Database;
+    public int DatabaseOf(int index)
+    {
+        Debug.Assert((uint)index < (uint)Count && _phase <= Phase.Scatter, "it was added, and is not in its order yet");
+        return _unsorted[index].Database;
+    }
 
     /// <inheritdoc cref="Bytes"/>
     public static long BytesOf(long count, bool keepsPlaces) =>
@@ -88,12 +100,20 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
     public bool IsLast(int place) => place + 1 == Count || !Entry.SameKey(_items[place], _items[place + 1]);
 
     /// <summary>The place that stands for the key that was added as the so-manieth.</summary>
-    public int PlaceOf(int index) => _places[index];
+    public int PlaceOf(int index)
+    {
+        Debug.Assert(_keepsPlaces && (uint)index < (uint)Count && _phase == Phase.Sort, "the place is kept, and known");
+        return _places[index];
+    }
 
     /// <summary>Gives the memory of keys back that nobody will look at any more.</summary>
     /// <param name="first">From here.</param>
     /// <param name="end">To here.</param>
-    public void Forget(int first, int end) => UsedPages.GiveBack((byte*)(_items + first), (byte*)(_items + end));
+    public void Forget(int first, int end)
+    {
+        Debug.Assert(first >= 0 && first <= end && end <= Count, "they are keys of the list");
+        UsedPages.GiveBack((byte*)(_items + first), (byte*)(_items + end));
+    }
 
     public void Dispose()
     {
@@ -118,6 +138,7 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 
     private void Begin()
     {
+        Debug.Assert(_items == null && _unsorted != null, "keys are brought into order once");
         _buckets = 2;
         while (_buckets * (long)BucketKeys < Count) _buckets *= 2;
         _shift = 64 - System.Numerics.BitOperations.Log2((uint)_buckets);
@@ -148,7 +169,9 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
         }
 
         UsedPages.GiveBack((byte*)(_unsorted + first), (byte*)(_unsorted + end));
-        if (_next == Count) GoOn(Phase.Sort);
+        if (_next != Count) return;
+        Debug.Assert(_bucketEnds[_buckets - 1] == Count, "the buckets have all keys");
+        GoOn(Phase.Sort);
     }
 
     private bool SortSome()

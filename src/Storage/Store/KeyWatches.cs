@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Storage;
@@ -86,6 +87,7 @@ internal sealed unsafe class KeyWatches(Store store) : IDisposable
     /// <summary>Removes those keys whose time has passed. For one who is alone.</summary>
     public void RemoveExpired(StoreSession session)
     {
+        Debug.Assert(Count == 0 || session.Presence.PausesOthers, "all others stand still");
         foreach (ref Watch watch in Watches)
         {
             session.Select(watch.Key.Number);

@@ -118,6 +118,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void HashSome()
     {
+        Debug.Assert(_locked == 0 && _order.Count == _next, "keys are hashed in the command's order, and not locked");
         int end = Math.Min(_count, _next + KeyOrder.KeysPerStep);
         for (; _next < end; _next++)
         {
@@ -220,6 +221,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void LetGoSome()
     {
+        Debug.Assert(_next <= _locked, "only what is locked is let go of");
         int end = Math.Min(_locked, _next + KeysPerStep);
         for (; _next < end; _next++)
         {
@@ -234,6 +236,7 @@ internal sealed unsafe class KeysHold : SteppedHold
 
     private void GiveUp(StoreStatus status)
     {
+        Debug.Assert(_phase is Phase.Lock or Phase.Look or Phase.Change, "there are keys to let go of");
         Status = status;
         GoOn(Phase.LetGo);
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -87,6 +88,7 @@ internal sealed unsafe class LockingReader(StoreSession session, SteppedHolds ho
     private static void ReadLocked<TRead>(byte* record, ulong word, ref TRead read)
         where TRead : struct, IValueRead, allows ref struct
     {
+        Debug.Assert(Record.IsLocked(record), "the caller has locked the record");
         try
         {
             Fault.Point("read.locked");

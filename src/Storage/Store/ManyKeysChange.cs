@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>What a command over very many keys does to one of them that is held, whoever holds it: the command itself
@@ -9,6 +11,7 @@ internal static unsafe class ManyKeysChange
     /// <returns>Ok; NotFound: the command is to change nothing, since the key is there; or why it cannot.</returns>
     public static StoreStatus Prepare(IManyKeysWork work, RecordChanges changes, ref HeldRecord held, int index)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "the key is held");
         if (work.OnlyIfNoneExists && held.Exists) return StoreStatus.NotFound;
         if (work.Action != ManyKeysAction.Set) return StoreStatus.Ok;
         var value = work.Value(index, out Block block);
@@ -18,6 +21,7 @@ internal static unsafe class ManyKeysChange
     /// <summary>Makes the change, which cannot fail. The key stays held.</summary>
     public static void Finish(IManyKeysWork work, RecordChanges changes, ref HeldRecord held, int index)
     {
+        Debug.Assert(Record.IsLocked(held.Record) && work.Action != ManyKeysAction.Read, "a held key is changed");
         if (work.Action == ManyKeysAction.Set)
         {
             changes.FinishString(ref held, work.Value(index, out _));

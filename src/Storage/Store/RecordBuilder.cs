@@ -56,6 +56,7 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
         try
         {
             Fault.Point("record.build");
+            Debug.Assert(Record.IsLocked(record), "nobody looks at a record that is being made");
             if ((word & RecordWord.HasExpiry) != 0) Record.SetExpiry(record, next.ExpiryMs);
             byte* value = Record.ValueOf(record, word);
             if (needsBlock)
@@ -100,6 +101,7 @@ internal sealed unsafe class RecordBuilder(SegmentWriters writers, MemoryBudget 
     {
         Debug.Assert(valueBytes is >= 0 and <= RecordWord.InlineValueMax, "longer values are blocks");
         Debug.Assert(longKey.IsNone || longKey.Length == key.Length, "the block is of this key");
+        Debug.Assert(longKey.IsNone || key.Length >= RecordWord.LongKey, "only a long key has a block");
         bool isLong = key.Length >= RecordWord.LongKey, isNew = longKey.IsNone;
         word = RecordWord.Make(kind, isLong ? RecordWord.LongKey : key.Length, valueBytes, hasExpiry);
         record = null;

@@ -209,6 +209,7 @@ internal sealed unsafe class RecordChanges
     /// <param name="why">What listeners are told.</param>
     public void MakeAbsent(ref HeldRecord held, bool regionMoved = false, KeyNote why = KeyNote.Deleted)
     {
+        Debug.Assert(!regionMoved || RecordWord.HoldsRegion(held.Word), "only a region goes over to another record");
         Debug.Assert(held.Exists, "what is deleted is there");
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
         MayBeginAnew = false;
@@ -367,6 +368,7 @@ internal sealed unsafe class RecordChanges
         ulong word = held.Word;
         if (RecordWord.ValueBytes(word) >= valueBytes)
         {
+            Debug.Assert(!RecordWord.HoldsPointer(word), "what a pointer leads to goes with the record");
             NoteChange(held);
             bool existed = held.Exists;
             held.Word = RecordWord.WithValue(word, kind, RecordWord.ValueBytes(word));

@@ -82,6 +82,7 @@ internal readonly unsafe struct RecordCounts(SegmentedLog log, int slot)
     /// <param name="had">Whether it had one before.</param>
     public void NoteFieldExpiry(in HeldRecord held, bool had)
     {
+        Debug.Assert(Record.IsLocked(held.Record), "only who holds a hash changes when its fields expire");
         long earliest = held.Exists && RecordWord.HoldsFields(held.Word)
             ? FieldExpiryOf(held.Record, held.Word) : FieldExpiry.Never;
         bool has = earliest != FieldExpiry.Never;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Empties sparse pages of a large collection, a little with each change, so that the room of elements that
@@ -40,6 +42,7 @@ internal static unsafe class RegionTidying
     /// <returns>True when a round has ended, or there is no memory to go on.</returns>
     public static bool Step(HeldValue value, int share = 1, bool isThorough = false)
     {
+        Debug.Assert(share > 0, "each step does something");
         Region region = value.Region;
         RegionRound round = region.Round;
         switch (region.Pages.Phase)

@@ -123,6 +123,7 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <inheritdoc cref="StoreSession.EndPause"/>
     public void EndPause()
     {
+        Debug.Assert(_pausesOthers, "only who stopped the others lets them go on");
         _pausesOthers = false;
         PausedTicks += Stopwatch.GetTimestamp() - _pauseBegin;
         store.Pause.End();

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>The transaction of a session: how it begins, goes over to another session, and ends.</summary>
@@ -11,6 +13,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     /// <inheritdoc cref="StoreSession.BeginTransaction"/>
     public StoreStatus Begin(KeyList keys)
     {
+        Debug.Assert(session.Transaction == null, "a session has one transaction at a time");
         var status = Own.Locks.Acquire(keys);
         if (status == StoreStatus.Ok) Enter();
         return status;
@@ -21,6 +24,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     /// <returns>Null when that cannot be just now: it goes on here.</returns>
     public HeldUse? TryBeginUse(IHeldUse use)
     {
+        Debug.Assert(session.Transaction == _own && _own != null, "the session's own transaction goes over");
         var begun = holds.TryBegin(session.Transaction!, use);
         if (begun != null) End();
         return begun;
@@ -29,6 +33,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     /// <summary>Goes on with another session's transaction, at the time at which that began.</summary>
     public void Adopt(TransactionKeys other)
     {
+        Debug.Assert(session.Transaction == null && other != _own, "a session has one transaction at a time");
         Own.Locks.TakeOver(other.Locks);
         other.Arrivals.MoveTo(session.Arrivals);        // they are served when the keys are free
         changes.SetClock(other.NowMs);
@@ -51,6 +56,7 @@ internal sealed class SessionTransaction(StoreSession session, RecordChanges cha
     /// <summary>Publishes what it did, and lets go of its keys.</summary>
     public void End()
     {
+        Debug.Assert(_own != null, "one has begun");
         Leave();
         _own!.Locks.Release();
     }

@@ -11,13 +11,15 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
     /// <inheritdoc cref="StoreSession.Hold(in Key, DataType, int)"/>
     public HeldKey Hold(scoped in Key key, DataType type, int expectedBytes)
     {
+        Debug.Assert(session.Transaction == null, "a transaction holds its keys already");
+        Debug.Assert(expectedBytes >= HeldKey.OnlyIfThere, "a value has a length");
         byte* record = session.Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
         {
             if (record == null)
             {
-                if (expectedBytes < 0) return With(StoreStatus.NotFound);
+                if (expectedBytes == HeldKey.OnlyIfThere) return With(StoreStatus.NotFound);
                 if (session.SelectedOrNew() is not { } database) return With(StoreStatus.OutOfMemory);
                 if (key.Bytes.Length > Store.KeyBytesMax) return With(StoreStatus.TooLarge);
                 var status = changes.HoldAbsent(database, key, Math.Max(8, expectedBytes), ref _held, out bool again);
@@ -40,7 +42,7 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
         _held = session.HeldOf(record, session.Uses.Counted(word), key);
         if (Record.IsExpired(record, word, session.NowMs))
         {
-            if (expectedBytes < 0 && store.IsExpiryHeld)
+            if (expectedBytes == HeldKey.OnlyIfThere && store.IsExpiryHeld)
             {
                 Record.Unlock(record, word);
                 return StoreStatus.NotFound;
@@ -56,7 +58,7 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
             return StoreStatus.WrongType;
         }
 
-        if (expectedBytes >= 0)
+        if (expectedBytes != HeldKey.OnlyIfThere)
         {
             changes.HeldAbsent++;
             return StoreStatus.Ok;

@@ -116,6 +116,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// <summary>A command has let go of its key.</summary>
     public void End(HeldUse use, StoreSession session)
     {
+        Debug.Assert(Array.IndexOf(_uses, use) >= 0, "a use that ends has a place");
         for (int i = 0; i < UsesMax; i++) Interlocked.CompareExchange(ref _uses[i], null, use);
         Keep(session);
     }

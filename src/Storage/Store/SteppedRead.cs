@@ -32,6 +32,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
     public bool Step(StoreSession session)
     {
         Debug.Assert(_seen != null && !HasFailed, "reading has not ended");
+        Debug.Assert(store.Epochs.IsOnline(session.Slot), "what is read stays for the turn");
         if (_table == null) BeginRound(session);
         // Another table: what was read is of databases that may be gone.
         if (session.Table != _table) return EndRound(false);

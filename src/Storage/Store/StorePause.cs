@@ -98,7 +98,11 @@ internal sealed class StorePause(EpochTable epochs, SteppedHolds longHolds) : ID
     public void BeginWaiting() => Interlocked.Increment(ref _waiting);
 
     /// <summary>It is online.</summary>
-    public void EndWaiting() => Interlocked.Decrement(ref _waiting);
+    public void EndWaiting()
+    {
+        int left = Interlocked.Decrement(ref _waiting);
+        Debug.Assert(left >= 0, "it has waited");
+    }
 
     /// <summary>Waits, offline, until the others go on.</summary>
     /// <param name="orLong">Or until it is said that this takes long.</param>

@@ -322,11 +322,11 @@ public sealed unsafe partial class StoreSession : IDisposable
 
     /// <summary>Holds a key for the caller alone until disposed.</summary>
     /// <param name="type">The type that the value must have, or <see cref="DataType.Any"/>.</param>
-    /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. -1: it is not, and NotFound
-    /// the status.</param>
+    /// <param name="expectedBytes">Of the value of a key that is absent: it is held, too. <see
+    /// cref="HeldKey.OnlyIfThere"/>: it is not, and NotFound the status.</param>
     /// <remarks>One at a time. Others who want the key wait meanwhile: be quick.</remarks>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = -1) =>
+    internal HeldKey Hold(scoped in Key key, DataType type, int expectedBytes = HeldKey.OnlyIfThere) =>
         Transaction is { } transaction ? transaction.Hold(_selected.Database, key, type, expectedBytes)
             : Single.Hold(key, type, expectedBytes);
 

@@ -144,7 +144,8 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
             return;
         }
 
-        Keys.Forget(first, end - 1);      // but for the last one, which says how far it has come
+        // But for the last one, which says how far it has come.
+        if (end > 0) Keys.Forget(first, end - 1);
         if (_next == _found) _phase = Phase.Start;
     }
 
@@ -166,6 +167,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndRunning()
     {
+        Debug.Assert(_phase is >= Phase.Lock and <= Phase.Run, "keys may be locked");
         _session.Transacting.Leave();
         _phase = Phase.LetGo;
     }
@@ -200,6 +202,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void EndTurn(StoreSession? caller)
     {
+        Debug.Assert(_phase is >= Phase.Order and <= Phase.LetGo, "the session is in a turn");
         _session.EndWork(caller);
         store.SteppedHolds.End();
     }

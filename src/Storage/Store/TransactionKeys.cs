@@ -53,7 +53,8 @@ internal sealed unsafe class TransactionKeys(StoreSession session, RecordChanges
     {
         ref HeldRecord held = ref Find(database, key);
         var status = StoreStatus.Ok;
-        if (!held.Exists) status = expectedBytes < 0 ? StoreStatus.NotFound : StoreStatus.Ok;
+        if (!held.Exists)
+            status = expectedBytes == HeldKey.OnlyIfThere ? StoreStatus.NotFound : StoreStatus.Ok;
         else if (type != DataType.Any && ValueKinds.TypeOf(RecordWord.Kind(held.Word)) != type)
             status = StoreStatus.WrongType;
         return new HeldKey(session, status, ref held);

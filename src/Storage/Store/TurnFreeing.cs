@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Frees what a long turn has let go of before its end: a command may let go of gigabytes, and the next one
@@ -22,6 +24,7 @@ internal sealed class TurnFreeing(StoreSession session, Store store)
     /// was looked ahead is void.</summary>
     public void BetweenCommands()
     {
+        Debug.Assert(store.Epochs.IsOnline(session.Slot), "the session is in a turn");
         BeginTurn();
         if (session.Transaction == null)
         {

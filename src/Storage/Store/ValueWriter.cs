@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -35,6 +36,7 @@ internal static unsafe class ValueWriter
             content = value + sizeof(uint);
         }
 
+        Debug.Assert(keptBytes >= 0 && length <= RecordWord.InlineValueMax, "what is longer is in a block");
         var destination = new Span<byte>(content, length);
         if (next.KeepContent && keptBytes < length) destination[keptBytes..].Clear();
         update.Write(destination);
@@ -55,6 +57,7 @@ internal static unsafe class ValueWriter
 
     private static ReadOnlySpan<byte> ContentOf(in ValueView current, Span<byte> digits)
     {
+        Debug.Assert(current.Type == DataType.String, "only strings have content to keep");
         if (current.Kind != ValueKind.Integer) return current.Bytes;
         current.Integer.TryFormat(digits, out int length);
         return digits[..length];
@@ -118,6 +121,7 @@ internal static unsafe class ValueWriter
     /// <summary>Gives a block's content another length within its capacity; what is new is zeros.</summary>
     public static void Resize(Block block, long length)
     {
+        Debug.Assert(block.IsExclusive && length <= block.Capacity, "only who alone has a block changes its length");
         long old = block.Length;
         if (length > old) new Span<byte>(block.Content + old, (int)(length - old)).Clear();
         block.SetLength(length);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Entries of a stream from one id to another, both of them too.</summary>
@@ -31,6 +33,7 @@ internal struct StreamEntries(StreamId first, StreamId last, long most, bool isB
             Written++;
         }
 
+        Debug.Assert(!at.IsZero && Written <= most, "each call writes an entry, or is the last");
         // After the last one that was written.
         return isBackward ? !at.TryPrevious(out _last) : !at.TryNext(out _first);
     }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Changes the groups of the stream of a held key: what they have read, their consumers, what is
@@ -87,7 +89,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         _value.BeginChange(ChangeCause.None);
         IdTree held = Consumer(record).Pending, pending = this[group].Pending;
         long count = held.Count;
-        for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) pending.Remove(held.IdAt(at));
+        for (IdCursor at = held.From(StreamId.Zero); !at.IsEnd; held.MoveNext(ref at)) End(pending, held.IdAt(at));
         held.Clear();
         consumers.RemoveAt(place);
         _value.NoteIfSparse();
@@ -101,10 +103,11 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <returns>True when nothing is left.</returns>
     public bool EndPending(uint group, uint consumer, ref IdCursor at, int most)
     {
+        Debug.Assert(most > 0, "each call ends something");
         _value.BeginChange(ChangeCause.None);
         IdTree held = Consumer(consumer).Pending, pending = this[group].Pending;
         if (at == default) at = held.From(StreamId.Zero);
-        for (; !at.IsEnd && most > 0; held.MoveNext(ref at), most--) pending.Remove(held.IdAt(at));
+        for (; !at.IsEnd && most > 0; held.MoveNext(ref at), most--) End(pending, held.IdAt(at));
         return at.IsEnd;
     }
 
@@ -137,6 +140,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <param name="count">How many; they are handed over in order.</param>
     public bool TryReserve(uint group, uint consumer, StreamId first, long count)
     {
+        Debug.Assert(count > 0, "room is made for entries");
         IdTree pending = this[group].Pending, held = Consumer(consumer).Pending;
         long bytes = pending.ReserveBytes(count, pending.IsEmpty || pending.LastId < first)
             + held.ReserveBytes(count, held.IsEmpty || held.LastId < first);
@@ -158,7 +162,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         }
         else if (entry->Consumer != consumer)
         {
-            Consumer(entry->Consumer).Pending.Remove(id);
+            End(Consumer(entry->Consumer).Pending, id);
             held.Insert(id);
             entry->Consumer = consumer;
         }
@@ -178,8 +182,8 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
         var entry = (PendingEntry*)pending.Find(id);
         if (entry == null) return false;
         _value.BeginChange(ChangeCause.None);
-        Consumer(entry->Consumer).Pending.Remove(id);
-        pending.Remove(id);
+        End(Consumer(entry->Consumer).Pending, id);
+        End(pending, id);
         _value.NoteIfSparse();
         return true;
     }
@@ -187,6 +191,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     /// <summary>Delivers an entry that the group has not read to a consumer. Room was reserved.</summary>
     public void Deliver(uint group, uint consumer, StreamId id, long nowMs)
     {
+        Debug.Assert(id > this[group].LastId, "the group has not read the entry");
         Advance(group, id);
         PendingEntry* pending = Assign(group, consumer, id);
         pending->DeliveredMs = nowMs;
@@ -198,6 +203,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     public void DeliverAgain(uint group, StreamId id, long nowMs)
     {
         PendingEntry* pending = Find(group, id);
+        Debug.Assert(pending != null, "only what is pending is delivered again");
         pending->DeliveredMs = nowMs;
         pending->Deliveries++;
     }
@@ -238,6 +244,7 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     {
         if (!_value.IsHeard) return;
         PendingEntry* pending = Find(group, id);
+        Debug.Assert(pending != null && pending->Consumer == consumer, "the entry is pending with the consumer");
         _value.Tell(new KeyDetail(KeyDetailKind.Claimed)
         {
             Group = this[group].Name, Consumer = Consumer(consumer).Name, Id = id, LastId = this[group].LastId,
@@ -250,6 +257,13 @@ internal readonly unsafe ref struct StreamGroups(HeldValue value)
     {
         Group = this[group].Name, LastId = this[group].LastId, Count = this[group].EntriesRead,
     });
+
+    /// <summary>Takes an id out of what is pending in a group, or with a consumer: it is there.</summary>
+    private static void End(IdTree pending, StreamId id)
+    {
+        bool wasPending = pending.Remove(id);
+        Debug.Assert(wasPending, "what is pending with a consumer is pending in its group");
+    }
 
     /// <summary>The first entry pending in a group from an id on; 0-0: there is none.</summary>
     public StreamId PendingFrom(uint group, StreamId first)

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>A group of a stream, removed with its consumers and all that is pending.</summary>
@@ -17,6 +19,7 @@ internal struct StreamGroupRemoval(uint group)
     {
         var groups = new StreamValue(value).Groups;
         StreamGroup removed = groups[group];
+        Debug.Assert(new StreamValue(value).View.FindGroup(name).Record == group, "the name is the group's");
         int nodes = TBudget.IsBounded ? NodesAtOnce : int.MaxValue;
         for (; _consumer < removed.Consumers.Count; _consumer++)
             if (nodes <= 0 || !removed.ConsumerAt(_consumer).Pending.Clear(ref _leaf, ref nodes)) return false;
@@ -42,6 +45,7 @@ internal struct StreamConsumerRemoval(uint group, uint consumer)
         where TBudget : struct, IStepBudget
     {
         var groups = new StreamValue(value).Groups;
+        Debug.Assert(groups[group].Find(name).Record == consumer, "the name is the consumer's");
         int most = TBudget.IsBounded ? IStepBudget.WholePiece : int.MaxValue;
         if (!_isEnded)
         {

@@ -43,6 +43,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public bool TryBegin(long bytes = 0)
     {
+        Debug.Assert(!Exists, "only a key without a value becomes a stream");
         Region region = Region.Create(_value.Budget, bytes, isTight: true);
         return !region.IsNone && _value.TryBecome(ValueKind.Stream, region);
     }
@@ -115,6 +116,7 @@ internal readonly unsafe ref struct StreamValue(HeldValue value)
         Debug.Assert(added is null or >= 0, "entries were added, or none");
         _value.BeginChange(ChangeCause.None);
         LargeStream stream = Stream;
+        Debug.Assert(!View.TryGetLast(out StreamId last) || last <= lastId, "no entry is above the last id");
         stream.LastId = lastId;
         if (added is { } entries) stream.Added = entries;
         if (!maxDeletedId.IsZero) stream.MaxDeletedId = maxDeletedId;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Reads a stream: of a held key, or inside of a <see cref="IValueRead"/>, as it is read under the
@@ -7,7 +9,11 @@ internal readonly unsafe ref struct StreamView
 {
     private readonly LargeStream _stream;
 
-    public StreamView(scoped in ValueView value) => _stream = new LargeStream(value.Region);
+    public StreamView(scoped in ValueView value)
+    {
+        Debug.Assert(value.Kind == ValueKind.Stream, "the value is a stream");
+        _stream = new LargeStream(value.Region);
+    }
 
     /// <summary>Entries that are there.</summary>
     public long Length => _stream.Length;
@@ -51,6 +57,7 @@ internal readonly unsafe ref struct StreamView
     /// <returns>True when all have been counted.</returns>
     public bool Count(ref StreamPlace at, StreamId last, long most, ref long count)
     {
+        Debug.Assert(most > 0 && count >= 0, "each call looks at a leaf");
         // A leaf that is passed over costs as much as some entries, however few it has.
         const int leafWork = 16;
         // Ends: each round goes on by a leaf.

@@ -171,6 +171,7 @@ internal readonly unsafe ref struct FieldTable
         if (more) return removed;
         Cursor = 0;
         Earliest = EarliestSoFar;
+        Debug.Assert(Expiries == 0 || EarliestSoFar > nowMs, "what has expired is gone");
         return removed;
     }
 
@@ -206,6 +207,7 @@ internal readonly unsafe ref struct FieldTable
         }
 
         if (expiryMs < Earliest) Earliest = expiryMs;
+        Debug.Assert(Expiries <= Members.Count + 1, "no more expire than there are, with one that is to come");
         if (expiryMs < EarliestSoFar) EarliestSoFar = expiryMs;     // a pass may have been there before
     }
 

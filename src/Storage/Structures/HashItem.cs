@@ -37,6 +37,7 @@ internal static unsafe class HashItem
     public static void WritePayload(byte* payload, ReadOnlySpan<byte> value, long expiryMs, bool hasExpiry)
     {
         Debug.Assert(hasExpiry || expiryMs == FieldExpiry.None, "an expiry needs room");
+        Debug.Assert(expiryMs >= FieldExpiry.None, "an expiry is a time, or none");
         if (!hasExpiry)
         {
             LengthPrefix.WriteWith(payload, value);

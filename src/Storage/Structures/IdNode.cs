@@ -35,7 +35,11 @@ internal readonly unsafe struct IdNode(byte* start)
 
     public static int BytesFor(int capacity, int payload) => HeaderBytes + (capacity * (StreamId.Bytes + payload));
 
-    public byte* Payload(int at, int payload) => Payloads + (at * payload);
+    public byte* Payload(int at, int payload)
+    {
+        Debug.Assert((uint)at <= Capacity, "entries are within the node");
+        return Payloads + (at * payload);
+    }
 
     public void Begin(int level, int capacity)
     {
@@ -65,6 +69,7 @@ internal readonly unsafe struct IdNode(byte* start)
     /// <summary>The child that an id belongs below.</summary>
     public int ChildOf(StreamId id)
     {
+        Debug.Assert(Level != 0 && Count != 0 && Ids[0].IsZero, "the first child has all that is below the second");
         int at = CountBelow(id);
         return at < Count && Ids[at] == id ? at : at - 1;
     }
@@ -72,12 +77,16 @@ internal readonly unsafe struct IdNode(byte* start)
     /// <summary>Copies entries to another node, or within this one.</summary>
     public void CopyTo(int from, IdNode target, int to, int count, int payload)
     {
-        Debug.Assert(count <= 0 || (from >= 0 && to >= 0 && to + count <= target.Capacity),
+        Debug.Assert(count <= 0 || (from >= 0 && from + count <= Capacity && to >= 0 && to + count <= target.Capacity),
             "entries stay within the nodes");
         if (count <= 0) return;
         Copy(Ids + from, target.Ids + to, count * StreamId.Bytes);
         Copy(Payload(from, payload), target.Payload(to, payload), count * payload);
     }
+
+    /// <summary>Whether an id belongs at a place: for assertions.</summary>
+    public bool IsBetween(int place, StreamId id) =>
+        (uint)place <= Count && (place == 0 || Ids[place - 1] < id) && (place == Count || id < Ids[place]);
 
     /// <summary>Makes room for an entry, which the caller fills.</summary>
     public void Open(int at, int payload)

@@ -37,7 +37,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     public bool IsEmpty => head->Count == 0;
 
-    public IdNode NodeAt(uint node) => new(region.At(node));
+    public IdNode NodeAt(uint node)
+    {
+        Debug.Assert(node != 0, "0 is no node");
+        return new IdNode(region.At(node));
+    }
 
     /// <summary>Bytes of a region to reserve for this many inserts.</summary>
     /// <param name="isBehind">Whether all of them come in order, above all ids that there are.</param>
@@ -112,19 +116,28 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     {
         get
         {
+            Debug.Assert(!IsEmpty, "there is an id");
             IdNode last = NodeAt(head->Last);
             return last.Ids[last.Count - 1];
         }
     }
 
-    public StreamId IdAt(IdCursor cursor) => NodeAt(cursor.Node).Ids[cursor.Place];
+    public StreamId IdAt(IdCursor cursor)
+    {
+        AssertAtEntry(cursor);
+        return NodeAt(cursor.Node).Ids[cursor.Place];
+    }
 
-    public byte* PayloadAt(IdCursor cursor) => NodeAt(cursor.Node).Payload(cursor.Place, payload);
+    public byte* PayloadAt(IdCursor cursor)
+    {
+        AssertAtEntry(cursor);
+        return NodeAt(cursor.Node).Payload(cursor.Place, payload);
+    }
 
     /// <summary>Goes to the next entry; after the last one the cursor is at the end.</summary>
     public void MoveNext(ref IdCursor cursor)
     {
-        Debug.Assert(!cursor.IsEnd && cursor.Place < NodeAt(cursor.Node).Count, "the cursor is at an entry");
+        AssertAtEntry(cursor);
         IdNode leaf = NodeAt(cursor.Node);
         cursor = cursor.Place + 1 < leaf.Count
             ? new IdCursor(cursor.Node, cursor.Place + 1) : new IdCursor(leaf.Next, 0);
@@ -234,6 +247,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         for (; leaf != 0 && most > 0; most--)
         {
             uint next = NodeAt(leaf).Next;
+            Debug.Assert(NodeAt(leaf).Level == 0, "leaves lead to leaves");
             GiveNode(leaf);
             leaf = next;
         }
@@ -283,6 +297,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
             {
                 uint name = spare;
                 spare = new IdNode(region.At(name)).Next;
+                Debug.Assert(LargeStream.SpareCounts(region)[list] > 0, "nodes kept for later are counted");
                 LargeStream.SpareCounts(region)[list]--;
                 region.Give(name, IdNode.BytesFor(IdNode.Max, list == 0 ? 0 : list == 1 ? ChildBytes : LargestPayload));
             }
@@ -373,7 +388,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         return bytes;
     }
 
-    private static int SpareList(int payload) => payload == 0 ? 0 : payload == LargestPayload ? 2 : 1;
+    private static int SpareList(int payload)
+    {
+        Debug.Assert(payload is 0 or ChildBytes or LargestPayload, "there are three sizes of nodes");
+        return payload == 0 ? 0 : payload == LargestPayload ? 2 : 1;
+    }
 
     private uint LeafOf(StreamId id)
     {
@@ -403,6 +422,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
 
     private byte* Put(IdNode leaf, int place, StreamId id)
     {
+        Debug.Assert(leaf.Level == 0 && leaf.IsBetween(place, id), "ids stay in order");
         leaf.Open(place, payload);
         leaf.Ids[place] = id;
         return leaf.Payload(place, payload);
@@ -442,6 +462,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
     private static void PutChild(IdNode node, int place, StreamId id, uint child)
     {
         Debug.Assert(child != 0 && node.Level != 0, "a child goes into an inner node");
+        Debug.Assert(node.IsBetween(place, id), "children stay in order");
         node.Open(place, ChildBytes);
         node.Ids[place] = id;
         node.Children[place] = child;
@@ -561,6 +582,7 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         }
         else
         {
+            Debug.Assert(LargeStream.SpareCounts(region)[SpareList(bytes)] > 0, "nodes kept for later are counted");
             spare = NodeAt(name).Next;
             LargeStream.SpareCounts(region)[SpareList(bytes)]--;
         }
@@ -588,6 +610,11 @@ internal readonly unsafe struct IdTree(Region region, IdTreeHead* head, int payl
         LargeStream.SpareCounts(region)[SpareList(bytes)]++;
     }
 
+    [Conditional("DEBUG")]
+    private void AssertAtEntry(IdCursor cursor) => Debug.Assert(
+        !cursor.IsEnd && (uint)cursor.Place < NodeAt(cursor.Node).Count && NodeAt(cursor.Node).Level == 0,
+        "the cursor is at an entry");
+
     private static long SizeOf(int capacity, int payload) => Region.SizeOf(IdNode.BytesFor(capacity, payload));
 
     private static void Require(bool holds, string what)
@@ -612,13 +639,22 @@ internal unsafe struct IdPath
     private fixed uint _nodes[LevelsMax];
     private fixed byte _places[LevelsMax];
 
-    public readonly uint Node(int level) => _nodes[level];
+    public readonly uint Node(int level)
+    {
+        Debug.Assert((uint)level < LevelsMax, "a tree of ids has few levels");
+        return _nodes[level];
+    }
 
-    public readonly int Place(int level) => _places[level];
+    public readonly int Place(int level)
+    {
+        Debug.Assert((uint)level < LevelsMax, "a tree of ids has few levels");
+        return _places[level];
+    }
 
     public void Set(int level, uint node, int place)
     {
         Invariant.Check(level < LevelsMax, "a tree of ids has few levels");
+        Debug.Assert(node != 0 && (uint)place <= IdNode.Max, "there is a node, and a place in it");
         _nodes[level] = node;
         _places[level] = (byte)place;
     }

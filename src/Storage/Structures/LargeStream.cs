@@ -49,7 +49,11 @@ internal readonly unsafe struct LargeStream(Region region)
     /// <summary>How many are in each.</summary>
     public static uint* SpareCounts(Region region) => (uint*)(region.Head + 116);
 
-    public StreamLeaf LeafAt(uint name) => new(region.At(name));
+    public StreamLeaf LeafAt(uint name)
+    {
+        Debug.Assert(name != 0, "0 is no leaf");
+        return new StreamLeaf(region.At(name));
+    }
 
     /// <summary>The first entry whose id is not below <paramref name="id"/>, deleted or not.</summary>
     public StreamPlace From(StreamId id)
@@ -184,12 +188,16 @@ internal readonly unsafe struct LargeStream(Region region)
         LastId = id;
         Added++;
         if (++Length == 1) FirstId = id;
+        Debug.Assert(Index.IsEmpty ? Leaves == 1 : Index.Count == Leaves, "the index has all leaves of several");
     }
 
     /// <summary>Begins the copy of another stream: all that is said of its entries, which
     /// <see cref="Append(StreamLeaf)"/> brings.</summary>
-    public void BeginCopy(LargeStream other) =>
+    public void BeginCopy(LargeStream other)
+    {
+        Debug.Assert(LastLeaf == 0 && Groups.Count == 0, "a copy begins without entries and groups");
         new Span<byte>(other.Region.Head, HistoryBytes).CopyTo(new Span<byte>(region.Head, HistoryBytes));
+    }
 
     /// <summary>Bytes of pieces to reserve for a copy of a leaf.</summary>
     public long ReserveBytes(StreamLeaf leaf) =>
@@ -249,6 +257,7 @@ internal readonly unsafe struct LargeStream(Region region)
         }
 
         if (removed != before) FindFirst();
+        Debug.Assert(Length >= 0 && (Length == 0 || FirstLeaf != 0), "entries are in leaves");
         return isDone;
     }
 
@@ -257,6 +266,7 @@ internal readonly unsafe struct LargeStream(Region region)
     {
         FirstId = StreamId.Zero;
         if (Length == 0) return;
+        Debug.Assert(FirstLeaf != 0, "entries are in leaves");
         var place = new StreamPlace(FirstLeaf, 0);
         // Ends: some entry is there.
         while (LeafAt(place.Leaf).IsDeleted(place.Index)) place = After(place);
@@ -282,6 +292,7 @@ internal readonly unsafe struct LargeStream(Region region)
         uint last = LastLeaf;
         if (last == 0 || FirstLeaf == last || LeafAt(last).First <= id) return last;
         IdTree index = Index;
+        Debug.Assert(!index.IsEmpty, "several leaves have an index");
         return *(uint*)index.PayloadAt(index.UpTo(id));
     }
 
@@ -394,6 +405,7 @@ internal readonly unsafe struct LargeStream(Region region)
     /// <summary>Has everything lead to a copy of a leaf.</summary>
     private void Rename(StreamLeaf leaf, uint renamed)
     {
+        Debug.Assert(Index.IsEmpty || Index.Find(leaf.First) != null, "the index has all leaves");
         if (!Index.IsEmpty) *(uint*)Index.Find(leaf.First) = renamed;
         if (leaf.Previous != 0) LeafAt(leaf.Previous).Next = renamed;
         else FirstLeaf = renamed;
@@ -439,7 +451,8 @@ internal readonly unsafe struct LargeStream(Region region)
         else FirstLeaf = leaf.Next;
         if (leaf.Next != 0) LeafAt(leaf.Next).Previous = leaf.Previous;
         else LastLeaf = leaf.Previous;
-        Index.Remove(leaf.First);
+        bool wasIndexed = Index.Remove(leaf.First);
+        Debug.Assert(wasIndexed || Leaves == 1, "only a leaf that is alone may not be in the index");
         Leaves--;
         region.Give(name, leaf.Capacity);
     }

@@ -26,7 +26,14 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
 
     public int Count => (int)head->Count;
 
-    public uint this[int index] => Records[index];
+    public uint this[int index]
+    {
+        get
+        {
+            Debug.Assert((uint)index < (uint)Count, "there is such a record");
+            return Records[index];
+        }
+    }
 
     private uint* Records => (uint*)region.At(head->Table);
 
@@ -67,7 +74,7 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
     /// <summary>Adds a record, of zeros, out of what was reserved.</summary>
     public uint Insert(int place, ReadOnlySpan<byte> name)
     {
-        Debug.Assert((uint)place <= (uint)Count && Find(name) == 0, "the name is not there, and has a place");
+        Debug.Assert(Find(name, out int sorted) == 0 && sorted == place, "the name is not there, and has this place");
         if (head->Count == head->Capacity) Grow();
         uint record = region.Take(recordBytes + sizeof(int) + name.Length);
         byte* at = region.At(record);
@@ -105,6 +112,7 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
     /// <summary>The name of a record.</summary>
     public ReadOnlySpan<byte> NameOf(uint record)
     {
+        Debug.Assert(record != 0, "0 is no record");
         byte* at = region.At(record) + recordBytes;
         return new ReadOnlySpan<byte>(at + sizeof(int), *(int*)at);
     }
@@ -140,5 +148,6 @@ internal readonly unsafe struct NameTable(Region region, NameTableHead* head, in
 
         head->Table = table;
         head->Capacity = capacity;
+        Debug.Assert(head->Count < capacity, "there is room for one more");
     }
 }

@@ -118,6 +118,8 @@ internal readonly unsafe struct PackedFields(PackedRun run)
     public PackedFields SetExpiry(byte* at, long expiryMs)
     {
         Debug.Assert(HasExpiries, "there is room for one");
+        Debug.Assert(at >= First && at < _run.End, "the field is there");
+        Debug.Assert(expiryMs is >= FieldExpiry.None and < 1L << (8 * ExpiryBytes), "an expiry has 48 bits");
         at = _run.Next(_run.Next(at, out _), out _);
         byte* behind = _run.Next(at, out var old);
         long oldMs = old.Length == ExpiryBytes ? Read(old) : FieldExpiry.None;

@@ -82,7 +82,9 @@ internal unsafe struct StreamCopy
                     return false;
                 StreamId id = _walk.IdOf(from);
                 Consumer(to).Pending.Insert(id);
-                ((PendingEntry*)Group(to).Pending.Find(id))->Consumer = _consumer;
+                var pending = (PendingEntry*)Group(to).Pending.Find(id);
+                Debug.Assert(pending != null && pending->Consumer == 0, "an entry is pending with one consumer");
+                pending->Consumer = _consumer;
                 return true;
             default:
                 return true;
@@ -110,7 +112,15 @@ internal unsafe struct StreamCopy
         return true;
     }
 
-    private readonly StreamGroup Group(Region region) => new(region, _group);
+    private readonly StreamGroup Group(Region region)
+    {
+        Debug.Assert(_group != 0, "a group comes before what it has");
+        return new StreamGroup(region, _group);
+    }
 
-    private readonly StreamConsumer Consumer(Region region) => new(region, _consumer);
+    private readonly StreamConsumer Consumer(Region region)
+    {
+        Debug.Assert(_consumer != 0, "a consumer comes before what is pending with it");
+        return new StreamConsumer(region, _consumer);
+    }
 }

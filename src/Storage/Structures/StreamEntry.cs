@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>An entry of a stream: its id, then its fields and values, one pair after the other.</summary>
@@ -9,6 +11,7 @@ internal unsafe ref struct StreamEntry
 
     internal StreamEntry(StreamId id, int fields, byte* sharedFields, byte* content)
     {
+        Debug.Assert(fields >= 0, "fields are counted");
         Id = id;
         FieldCount = _left = fields;
         _field = sharedFields;

@@ -72,15 +72,27 @@ internal unsafe struct StreamGroupWalk
     public readonly StreamGroup GroupOf(LargeStream stream) => new(stream.Region, stream.Groups[_group]);
 
     /// <summary>The consumer, while at a consumer or at what is pending with it.</summary>
-    public readonly StreamConsumer ConsumerOf(LargeStream stream) => GroupOf(stream).ConsumerAt(_consumer);
+    public readonly StreamConsumer ConsumerOf(LargeStream stream)
+    {
+        Debug.Assert(_stop is StreamStop.Consumer or StreamStop.Held, "the walk is at a consumer");
+        return GroupOf(stream).ConsumerAt(_consumer);
+    }
 
     /// <summary>The id of what is pending.</summary>
-    public readonly StreamId IdOf(LargeStream stream) => GroupOf(stream).Pending.IdAt(_at);
+    public readonly StreamId IdOf(LargeStream stream)
+    {
+        Debug.Assert(_stop is StreamStop.Pending or StreamStop.Held, "the walk is at something pending");
+        return GroupOf(stream).Pending.IdAt(_at);
+    }
 
     /// <summary>What is known of a pending entry, while at one of the group.</summary>
-    public readonly PendingEntry* EntryOf(LargeStream stream) => (PendingEntry*)GroupOf(stream).Pending.PayloadAt(_at);
+    public readonly PendingEntry* EntryOf(LargeStream stream)
+    {
+        Debug.Assert(_stop == StreamStop.Pending, "the walk is at something pending in the group");
+        return (PendingEntry*)GroupOf(stream).Pending.PayloadAt(_at);
+    }
 
-    /// <summary>A copy of the same.</summary>
+    /// <summary>A copy of what is known of that entry.</summary>
     public readonly PendingEntry DeliveryOf(LargeStream stream) => *EntryOf(stream);
 
     private StreamStop At(IdCursor at, StreamStop stop, LargeStream stream)

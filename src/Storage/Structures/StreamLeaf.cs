@@ -64,6 +64,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         long narrow = HeaderBytes + content + ((long)entries * sizeof(ushort));
         long bytes = Math.Max(narrow, atLeast);
         if (bytes + 7 > NarrowMax) bytes = Math.Max(narrow + ((long)entries * sizeof(ushort)), atLeast);
+        Debug.Assert(bytes <= int.MaxValue - 7, "entries are bounded, so that lengths are 32 bits");
         return (int)((bytes + 7) & ~7L);
     }
 
@@ -94,6 +95,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <returns>Where its fields and values go; the caller then ends the entry (<see cref="EndAt"/>).</returns>
     public byte* Append(StreamId id, bool isSame, int fields)
     {
+        Debug.Assert(Count == 0 ? id == First : First <= id, "a leaf begins with its first id");
         Debug.Assert(Count == 0 || IdOf(Count - 1) < id, "ids go up");
         Debug.Assert(!isSame || fields == FieldCount, "fields that are the leaf's are as many");
         SetPlace(Count, Used);
@@ -108,6 +110,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
     /// <summary>Ends an entry, or the fields of the leaf.</summary>
     public void EndAt(byte* end)
     {
+        Debug.Assert(end >= start + Used && end - start <= Capacity, "a leaf only gets longer, within its piece");
         Used = (int)(end - start);
         Debug.Assert(Spare >= 0, "it ends ahead of the places");
     }
@@ -155,6 +158,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         Debug.Assert((uint)index < (uint)Count && !IsDeleted(index), "it is there");
         start[PlaceOf(index)] |= FlagDeleted;
         Deleted++;
+        Debug.Assert(Deleted <= Count, "an entry is deleted once");
     }
 
     /// <summary>Copies everything to a piece of another size, with room for all.</summary>
@@ -164,6 +168,7 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         Buffer.MemoryCopy(start, piece, capacity, Used);
         var copy = new StreamLeaf(piece);
         copy.Capacity = capacity;
+        Debug.Assert(copy.Spare >= 0, "there is room for places of the new width");
         if (copy.PlaceBytes == PlaceBytes)
         {
             int bytes = Count * PlaceBytes;
@@ -227,11 +232,16 @@ internal readonly unsafe struct StreamLeaf(byte* start)
         return new StreamId(First.Ms + ms, ms == 0 ? First.Number + number : number);
     }
 
-    private int PlaceOf(int index) => Capacity > NarrowMax
-        ? (int)((uint*)(start + Capacity))[-1 - index] : ((ushort*)(start + Capacity))[-1 - index];
+    private int PlaceOf(int index)
+    {
+        Debug.Assert((uint)index < (uint)Count, "there is such an entry");
+        return Capacity > NarrowMax
+            ? (int)((uint*)(start + Capacity))[-1 - index] : ((ushort*)(start + Capacity))[-1 - index];
+    }
 
     private void SetPlace(int index, int offset)
     {
+        Debug.Assert(offset >= HeaderBytes && offset <= Capacity, "an entry begins in the piece");
         if (Capacity > NarrowMax) Unsafe.WriteUnaligned(start + Capacity - ((index + 1) * sizeof(uint)), offset);
         else Unsafe.WriteUnaligned(start + Capacity - ((index + 1) * sizeof(ushort)), (ushort)offset);
     }

@@ -29,9 +29,9 @@ internal sealed class MessageUnpacker : StandingFunction
         /// <summary>Values that are still to come; of a map, keys and values that are.</summary>
         public long Rest;
 
-        /// <summary>Of an array: how many it has; -1: it is a map.</summary>
+        /// <summary>Of an array: how many it has.</summary>
         public int Count;
-        public bool HasKey;
+        public bool IsMap, HasKey;
     }
 
     /// <param name="limit">How many values to read; 0 from the beginning: all, and the result has no offset.</param>
@@ -180,7 +180,7 @@ internal sealed class MessageUnpacker : StandingFunction
     private void OpenMap(ref LuaCall call, double count)
     {
         Reserve(ref call, MapPlaces, "in function mp_decode_to_lua_hash");
-        Open(ref call, new Level { Rest = 2 * (long)count, Count = -1 });
+        Open(ref call, new Level { Rest = 2 * (long)count, IsMap = true });
     }
 
     private void Open(ref LuaCall call, Level level)
@@ -221,7 +221,7 @@ internal sealed class MessageUnpacker : StandingFunction
 
         ref Level level = ref _levels[_depth - 1];
         level.Rest--;
-        if (level.Count >= 0)
+        if (!level.IsMap)
         {
             level.Table.Set(++level.Count, value);
         }

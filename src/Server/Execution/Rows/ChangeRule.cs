@@ -1,5 +1,4 @@
 using System.Buffers.Text;
-using System.Diagnostics;
 
 namespace Kv.Server.Execution;
 
@@ -36,13 +35,14 @@ internal sealed class ChangeRule
 
     /// <summary>The elements in the second part of the reply, after the key.</summary>
     public static readonly ChangeRule SecondElements = new(static (reply, ref _) =>
-        IsNull(reply) ? 0 : CountElements(reply[Skip(reply, AfterLine(reply))..]));
+        IsNull(reply) ? 0 : CountElementsAt(reply, Skip(reply, AfterLine(reply))));
 
-    /// <summary>The elements in the second and in the third part of the reply.</summary>
+    /// <summary>The elements in the second and in the third part of the reply. Of a long one that is sent in pieces the
+    /// third part may come later: then it is not counted.</summary>
     public static readonly ChangeRule LaterElements = new(static (reply, ref _) =>
     {
-        var second = reply[Skip(reply, AfterLine(reply))..];
-        return CountElements(second) + CountElements(second[Skip(second, 0)..]);
+        int second = Skip(reply, AfterLine(reply));
+        return CountElementsAt(reply, second) + CountElementsAt(reply, Skip(reply, second));
     });
 
     /// <summary>All arguments after the key.</summary>
@@ -123,26 +123,31 @@ internal sealed class ChangeRule
         return reply is [(byte)'*' or (byte)'~' or (byte)'%', ..] ? FirstNumber(reply) : 1;
     }
 
+    private static long CountElementsAt(scoped ReadOnlySpan<byte> reply, int at) =>
+        at < reply.Length ? CountElements(reply[at..]) : 0;
+
     private static long FirstNumber(scoped ReadOnlySpan<byte> reply) =>
         Utf8Parser.TryParse(reply[1..], out long number, out _) ? number : 0;
 
     private static int AfterLine(scoped ReadOnlySpan<byte> reply) => reply.IndexOf((byte)'\n') + 1;
 
-    /// <summary>Where the value that begins at a place ends.</summary>
+    /// <summary>Where the value that begins at a place ends; where the reply does, if more of the value is to
+    /// come.</summary>
     private static int Skip(scoped ReadOnlySpan<byte> reply, int at)
     {
-        // Ends: each round passes over a line, and the reply of one command is whole.
+        // Ends: each round passes over a line, and there may be no more.
         for (long left = 1; left > 0; left--)
         {
-            Debug.Assert(at < reply.Length, "the reply is whole");
-            var value = reply[at..];
-            at += AfterLine(value);
+            var value = reply[Math.Min(at, reply.Length)..];
+            int line = AfterLine(value);
+            if (line == 0) return reply.Length;
+            at += line;
             if (IsNull(value)) continue;
             if (value[0] == '$') at += (int)FirstNumber(value) + 2;
             else if (value[0] is (byte)'*' or (byte)'~') left += FirstNumber(value);
             else if (value[0] == '%') left += 2 * FirstNumber(value);
         }
 
-        return at;
+        return Math.Min(at, reply.Length);
     }
 }

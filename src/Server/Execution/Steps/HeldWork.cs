@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Storage;
@@ -18,6 +19,7 @@ internal static class HeldWork
         where TWork : struct, IValueWork
     {
         ref TWork once = ref Unsafe.AsRef(in work);
+        Debug.Assert(held.Value.Exists, "held with a value");
         if (once.IsLong(held.Value) && context.MayStep && ValueSteps<TWork>.TryBegin(ref context, held, once)) return;
         RunWhole(context.Reply, held.Value, ref once);
     }

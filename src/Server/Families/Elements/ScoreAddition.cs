@@ -8,9 +8,9 @@ internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
 {
     private ScoreRoom _room;
 
-    /// <summary>What a new key's record needs; negative if none is made.</summary>
+    /// <summary>What a new key's record needs; <see cref="HeldKey.OnlyIfThere"/> if none is made.</summary>
     public readonly int ExpectedBytes =>
-        (rule & ScoreRule.OnlyExisting) != 0 ? -1 : _room.ExpectedBytes;
+        (rule & ScoreRule.OnlyExisting) != 0 ? HeldKey.OnlyIfThere : _room.ExpectedBytes;
 
     /// <summary>Adds a member to the sum of the room that is needed.</summary>
     public void Read(ReadOnlySpan<byte> member, double score) => _room.Add(member.Length, score);

@@ -139,6 +139,7 @@ internal static class GeoCommands
         for (int i = 0; i < members && !context.Args.Failed; i++)
         {
             GeoQuery.ReadPlace(ref context.Args, out double longitude, out double latitude);
+            if (context.Args.Failed) break;
             score = GeoHash.Encode(longitude, latitude);
             if (members > 1) scores[i] = score;
             room.Add(context.Args.NextBytes().Length, score);
@@ -147,7 +148,7 @@ internal static class GeoCommands
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
-            createsNone ? -1 : room.ExpectedBytes);
+            createsNone ? HeldKey.OnlyIfThere : room.ExpectedBytes);
         if (!context.TryBegin(held.Status)) return;
         long changes = 0;
         if (held.Status == StoreStatus.Ok)

@@ -196,7 +196,7 @@ internal static class ListCommands
         var push = default(ListPush);
         for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
         using var held = context.Store.Hold(key, DataType.List,
-            onlyIfThere ? -1 : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
+            onlyIfThere ? HeldKey.OnlyIfThere : ListValue.ExpectedBytes(context.Server.Options.PackedLimits, push));
         if (held.Status == StoreStatus.Ok)
         {
             var list = new ListValue(held.Value);
@@ -493,7 +493,7 @@ internal static class ListCommands
         public void Read(ref CommandArguments arguments) => _push = _push.With(arguments.NextBytes().Length);
 
         public readonly int ExpectedBytes(PackedLimits limits) =>
-            onlyIfThere ? -1 : ListValue.ExpectedBytes(limits, _push);
+            onlyIfThere ? HeldKey.OnlyIfThere : ListValue.ExpectedBytes(limits, _push);
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {

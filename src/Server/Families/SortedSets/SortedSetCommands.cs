@@ -264,7 +264,7 @@ internal static class SortedSetCommands
         if (!context.Args.Finish(context.Reply)) return;
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
-            createsNone ? -1 : room.ExpectedBytes);
+            createsNone ? HeldKey.OnlyIfThere : room.ExpectedBytes);
         long added = 0, changed = 0;
         ScoreOutcome outcome = ScoreOutcome.Refused;
         if (held.Status == StoreStatus.Ok)

@@ -153,7 +153,8 @@ internal static class StreamCommands
             return;
         }
 
-        using var held = context.Store.Hold(key, DataType.Stream, add.CreatesNone ? -1 : StreamValue.ExpectedBytes);
+        using var held = context.Store.Hold(key, DataType.Stream,
+            add.CreatesNone ? HeldKey.OnlyIfThere : StreamValue.ExpectedBytes);
         if (held.Status != StoreStatus.Ok)
         {
             if (held.Status == StoreStatus.NotFound) context.Reply.WriteNull();

@@ -128,7 +128,8 @@ internal static class StreamGroupCommands
         var name = context.Args.NextBytes();
         var text = context.Args.NextBytes();
         if (!TryReadOptions(ref context, mayCreate: true, out bool creates, out long entriesRead)) return;
-        using var held = context.Store.Hold(key, DataType.Stream, creates ? StreamValue.ExpectedBytes : -1);
+        int expectedBytes = creates ? StreamValue.ExpectedBytes : HeldKey.OnlyIfThere;
+        using var held = context.Store.Hold(key, DataType.Stream, expectedBytes);
         if (!TryFindStream(ref context, held.Status)) return;
         var stream = new StreamValue(held.Value);
         StreamId id = stream.Exists ? stream.View.LastId : StreamId.Zero;

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Kv.Protocol;
+using System.Diagnostics;
 
 namespace Kv.Server.Persistence.Aof;
 
@@ -28,6 +29,7 @@ internal sealed class AofChunk(byte[] bytes, long offset, ArrayPool<byte> pool)
     /// <summary>Adds bytes to be run after those before.</summary>
     public void Add(int start, int length, AofKind kind)
     {
+        Debug.Assert(start >= 0 && length > 0 && start + length <= Length, "it is in the chunk");
         if (Runs.Count > 0 && Runs[^1] is var last && last.Kind == kind && last.Start + last.Length == start)
             Runs[^1] = last with { Length = last.Length + length };
         else Runs.Add(new AofRun(start, length, kind));
@@ -39,6 +41,7 @@ internal sealed class AofChunk(byte[] bytes, long offset, ArrayPool<byte> pool)
     /// <summary>Forgets what was added since.</summary>
     public void Rewind((int Runs, int LastLength) mark)
     {
+        Debug.Assert(mark.Runs <= Runs.Count, "the mark is from before");
         Runs.RemoveRange(mark.Runs, Runs.Count - mark.Runs);
         if (mark.Runs > 0) Runs[^1] = Runs[^1] with { Length = mark.LastLength };
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using Microsoft.Extensions.Logging;
 
@@ -239,6 +240,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
     {
         lock (_guard)
         {
+            Debug.Assert(_readers > 0, "reading has begun");
             if (--_readers > 0 || !_collectsLater) return;
             _collectsLater = false;
             CollectLatched();
@@ -247,6 +249,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     private void CollectLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread && _readers == 0, "nobody reads what is deleted");
         if (_manifest.History.IsEmpty) return;
         foreach (var file in _manifest.History) TryDelete(PathOf(file.Name));
         try
@@ -262,6 +265,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     private AofFileInfo NextIncrementLatched()
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "numbers are given one by one");
         long sequence = _lastIncrement = Math.Max(_lastIncrement, _manifest.IncrementSequence) + 1;
         return new AofFileInfo(
             string.Create(CultureInfo.InvariantCulture, $"{fileName}.{sequence}.incr{AofEnding}"), sequence,
@@ -286,6 +290,7 @@ internal sealed class AofFiles(IAofDevice device, string directory, string folde
 
     private void PersistLatched(AofManifest manifest)
     {
+        Debug.Assert(_guard.IsHeldByCurrentThread, "the manifest is changed by one at a time");
         string temporary = PathOf($"{TemporaryPrefix}{fileName}.manifest");
         using (var file = OpenNew(temporary))
         {

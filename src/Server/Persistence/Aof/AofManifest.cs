@@ -1,4 +1,5 @@
 using System.Collections.Immutable;
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
@@ -52,6 +53,7 @@ internal sealed record AofManifest
     /// <param name="keepFrom">The number of the first increment that comes after the base.</param>
     public AofManifest WithBase(AofFileInfo file, long keepFrom)
     {
+        Debug.Assert(file.Type == AofFileType.Base, "the file is a base");
         var old = Increments.Where(increment => increment.Sequence < keepFrom);
         if (Base != null) old = old.Prepend(Base);
         return this with

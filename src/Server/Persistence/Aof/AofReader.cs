@@ -59,6 +59,7 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
             var chunk = Fill(capacity);
             int used = Split(chunk, isAll: chunk.Offset + chunk.Length >= length, out bool isCut);
             Position = chunk.Offset + used;
+            Debug.Assert(used >= 0 && Position <= length, "what was read is in the file");
             Keep(chunk, used);
             if (used > 0 || !isCut) return chunk;
             chunk.Return();
@@ -77,6 +78,7 @@ internal sealed class AofReader(Stream file, long offset, long length, uint sum,
     private AofChunk Fill(int capacity)
     {
         int left = _rest == null ? 0 : _rest.Length - _restAt;
+        Debug.Assert(_rest == null || _rest.Offset + _restAt == Position, "what is left over comes next");
         int wanted = (int)Math.Min(Math.Max(capacity, left), Math.Max(length - Position, left));
         var chunk = AofChunk.Rent(_pool, wanted, Position);
         if (_rest != null)

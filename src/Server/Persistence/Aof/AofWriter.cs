@@ -268,6 +268,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void Append(ReadOnlySpan<byte> bytes)
     {
+        Debug.Assert(_groupLength >= AofGroup.LineBytes, "there is room for the group's line");
         int length = checked(_groupLength + bytes.Length);
         if (length > _group.Length)
             Array.Resize(ref _group, (int)Math.Min(Math.Max(length, 2L * _group.Length), Array.MaxLength));
@@ -296,6 +297,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void CommitLatched()
     {
+        AssertHeld();
         var data = _group.AsSpan(AofGroup.LineBytes, _groupLength - AofGroup.LineBytes);
         bool isAlways = _options.AppendFsync == AppendFsync.Always && !LeavesSyncs;
         if (_error != null || !TrySelectLatched()) KeepLatched(data);
@@ -308,6 +310,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Begins a file with the database that its commands are for.</summary>
     private bool TrySelectLatched()
     {
+        AssertHeld();
         if (!_needsSelect) return true;
         byte[] select = [.. new byte[AofGroup.LineBytes], .. SelectCommand.Of(_groupDatabase)];
         if (!WriteLatched(select, select.Length)) return false;
@@ -322,6 +325,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <returns>False on failure, which has been noted.</returns>
     private bool WriteLatched(byte[] group, int length)
     {
+        AssertHeld();
+        Debug.Assert(_error == null && !_isLost, "nothing is written after what is damaged");
         var data = group.AsSpan(AofGroup.LineBytes, length - AofGroup.LineBytes);
         uint sum = AofSum.Add(_sum, data);
         new AofGroup(_position, data.Length, _durable, sum).Write(group.AsSpan(0, AofGroup.LineBytes));
@@ -346,6 +351,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void SyncGroupLatched(ReadOnlySpan<byte> data, bool isAlways)
     {
+        AssertHeld();
         if (!isAlways)
         {
             if (_options.AppendFsync != AppendFsync.No || _isSyncing) KeepLatched(data);
@@ -366,13 +372,19 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     }
 
     /// <summary>Keeps commands for the case that they do not get to the disk.</summary>
-    private void KeepLatched(ReadOnlySpan<byte> data) => _tail.Append(data);
+    private void KeepLatched(ReadOnlySpan<byte> data)
+    {
+        AssertHeld();
+        _tail.Append(data);
+    }
 
     /// <summary>Leaves all that was written to the system (<c>no</c>): were only a part of it kept, what came after
     /// that part would be cut off with the old file. Not while a sync is under way: that will drop its
     /// part.</summary>
     private void LeaveLatched()
     {
+        AssertHeld();
+        Debug.Assert(!_isSyncing, "a sync drops its part itself");
         _tail.Drop(_tail.Bytes);
         (_tailFrom, _tailDatabase) = (_position, _database);
     }
@@ -380,6 +392,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Waits for everything, with the guard held.</summary>
     private void SyncNowLatched(bool keeps = true)
     {
+        AssertHeld();
         try
         {
             Kv.Storage.Fault.Point("aof.sync");
@@ -398,6 +411,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void SetDurableLatched(long position, long ticket, int database, long bytes)
     {
+        AssertHeld();
+        Debug.Assert(position >= _durable && position <= _position, "what is durable was written, and stays so");
         _durable = _tailFrom = position;
         _markBytes = 0;
         _tailDatabase = database;
@@ -409,6 +424,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Holds the feed up while too much waits for the disk.</summary>
     private void HoldUpLatched()
     {
+        AssertHeld();
         if (_tail.Bytes <= BufferLimit) return;
         Volatile.Write(ref _delayed, _delayed + 1);
         long begin = Stopwatch.GetTimestamp();
@@ -426,12 +442,14 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void WaitForSyncLatched()
     {
+        AssertHeld();
         // Ends: a sync does.
         while (_isSyncing) Monitor.Wait(_guard);
     }
 
     private void FailLatched(string message)
     {
+        AssertHeld();
         if (_error == null)
             _log.LogError("The append-only file {File} cannot be written: {Message}. Writes are refused until that is "
                 + "over", _info.Name, message);
@@ -441,6 +459,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
 
     private void TryCutLatched(long length)
     {
+        AssertHeld();
         try
         {
             _file.Cut(length);
@@ -480,6 +499,8 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Syncs what was written, without the guard: the feed goes on writing meanwhile.</summary>
     private void SyncAsideLatched()
     {
+        AssertHeld();
+        Debug.Assert(!_isSyncing, "one sync at a time");
         var (file, position, ticket, database, bytes) =
             (_file, _position, _writtenTicket, _writtenDatabase, _tail.Bytes);
         string? error = null;
@@ -510,6 +531,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>While nothing is to be synced: whether the files are still there.</summary>
     private void LookLatched()
     {
+        AssertHeld();
         try
         {
             _files.CheckNames();
@@ -526,6 +548,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Notes in the file that all of it is on the disk: damage to it is no torn write.</summary>
     private void MarkLatched()
     {
+        AssertHeld();
         if (_error != null || _marked == _durable || !IsAllDurable) return;
         var line = new byte[AofGroup.LineBytes];
         new AofGroup(_position, 0, _durable, _sum).Write(line);
@@ -545,6 +568,7 @@ internal sealed class AofWriter : IFeedSink, IDisposable
     /// <summary>Tries to go on with a new file.</summary>
     private void ResumeLatched()
     {
+        AssertHeld();
         WaitForSyncLatched();
         if (!MayResume || _isLost) return;
         try
@@ -593,6 +617,9 @@ internal sealed class AofWriter : IFeedSink, IDisposable
         file.Sync();
         return begin with { Length = position + line.Length, Sum = sum };
     }
+
+    [Conditional("DEBUG")]
+    private void AssertHeld() => Debug.Assert(Monitor.IsEntered(_guard), "the file is the guard's");
 
     /// <summary>Goes on in another file, all of which is on the disk.</summary>
     private void Use(IAofFile file, AofEnd end)

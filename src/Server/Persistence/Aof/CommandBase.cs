@@ -120,6 +120,7 @@ internal sealed class CommandBase : IRdbSink, IDisposable
     /// <summary>Lets go of the memory of keys that have been written.</summary>
     private void Free()
     {
+        Debug.Assert(_freedAt <= _position, "the file only grows");
         const int keysPerTurn = 256;
         if (++_inTurn < keysPerTurn && _position - _freedAt < FreeEvery) return;
         (_inTurn, _freedAt) = (0, _position);

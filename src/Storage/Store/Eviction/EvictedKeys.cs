@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 
@@ -93,6 +94,7 @@ internal sealed class EvictedKeys(MemoryBudget budget)
 
     private void Replace(uint[]? places)
     {
+        Debug.Assert(places == null || BitOperations.IsPow2(places.Length), "a place is found by a mask");
         budget.ChargeTable(((places?.Length ?? 0) - (_places?.Length ?? 0)) * (long)sizeof(uint));
         Volatile.Write(ref _places, places);
     }

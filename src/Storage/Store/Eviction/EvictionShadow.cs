@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 
@@ -137,9 +138,11 @@ internal sealed class EvictionShadow(MemoryBudget budget)
 
     private void Take(ulong mixed)
     {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "the table is the lock's");
         if (!_placeOf!.Remove(mixed, out int place)) return;
         _bytes -= _ring[place].Bytes;
         _ring[place] = default;
+        Debug.Assert(_bytes >= 0, "what is forgotten was counted");
     }
 
     /// <summary>Forgets the oldest ones that would not fit any more.</summary>
@@ -185,5 +188,6 @@ internal sealed class EvictionShadow(MemoryBudget budget)
         }
 
         _used = kept;
+        Debug.Assert(_used == _placeOf.Count, "the map has what the ring has");
     }
 }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 //   the past                                                                          now
@@ -137,6 +139,7 @@ internal sealed class UseIntervals
 
         if (Renames || nowMs - _begin[current] < LeastMs) return false;
         int next = Array.FindLastIndex(_begin, IsFree);
+        Debug.Assert(next >= 0 && next != current, "a number is left for the next interval");
         Volatile.Write(ref _end[current], nowMs);
         Volatile.Write(ref _begin[next], nowMs);
         _isUsed = false;
@@ -166,6 +169,7 @@ internal sealed class UseIntervals
             (least, from, to) = (apart, older, newer);
         }
 
+        Debug.Assert(from != None && from != to && to != _current, "two that are over become one");
         Volatile.Write(ref _begin[to], _begin[from]);
         _from = from;
         for (int use = 0; use < _renames.Length; use++)
@@ -207,6 +211,7 @@ internal sealed class UseIntervals
     /// <summary>Ends the walk: no record has the old use any more.</summary>
     public void EndWalk()
     {
+        Debug.Assert(_from == None || _from != _current, "what is merged is over");
         if (_from != None) Free(_from);
         _from = None;
         Renames = false;

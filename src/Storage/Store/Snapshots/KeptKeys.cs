@@ -41,6 +41,7 @@ internal sealed unsafe class KeptKeys(MemoryBudget budget) : IDisposable
         {
             if (stripe.IsPassed) return;
             if (stripe.Count * 4L >= stripe.Capacity * 3L) Grow(stripe);
+            Debug.Assert(stripe.Count < stripe.Capacity, "a place is free, so that looking for one ends");
             ulong* place = stripe.PlaceOf(hash);
             if (*place != 0) return;
             *place = Stripe.Named(hash);

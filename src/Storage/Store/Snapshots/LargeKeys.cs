@@ -105,6 +105,7 @@ internal sealed unsafe class LargeKeys(StoreSnapshot snapshot, ISnapshotSink sin
     private bool TryKeepSome(LargeKey key, StoreSession session)
     {
         SnapshotPart part = key.Part;
+        Debug.Assert(ReferenceEquals(Volatile.Read(ref _current), key), "one key at a time is kept in steps");
         if (part.HasPassed(key.Hash)) return true;
         var index = part.Database.Index;
         // Ends: a round is repeated only when the record died in this very moment; a key that is gone was kept by who

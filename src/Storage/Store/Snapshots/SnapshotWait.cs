@@ -28,6 +28,7 @@ internal sealed unsafe class SnapshotWait(StoreSession session, Store store)
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void AwaitSlow(byte* record, ulong word, ulong hash)
     {
+        Debug.Assert(Record.IsLocked(record), "the caller has just locked the record");
         if (!session.MayComeAgain || !TryAwait(session.SelectedDatabase!, record, word, hash)) return;
         Record.WriteWord(record, word);     // as it was: readers have nothing to notice
         throw new KeyInUseException(isOfOthers: true);

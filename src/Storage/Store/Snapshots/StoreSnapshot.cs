@@ -78,6 +78,7 @@ internal sealed unsafe class StoreSnapshot : IDisposable
     /// <returns>False when it has failed.</returns>
     public bool Walk(SnapshotPart part, StoreSession session, Action between)
     {
+        Debug.Assert(Array.IndexOf(_parts, part) >= 0, "it is a part of this snapshot");
         var index = part.Database.Index;
         var visit = new KeepKeys(this, part, session);
         ulong cursor = 0;

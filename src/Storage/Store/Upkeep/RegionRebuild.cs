@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Kv.Storage;
@@ -98,6 +99,7 @@ internal sealed unsafe class RegionRebuild(Store store) : IHeldUse, IDisposable
         };
         if (_target.IsNone) return true;        // no memory for more
         if (more) return false;
+        AssertIsWhole(value);
         value.MoveTo(_target);
         _target = default;
         return IsDone = true;
@@ -194,6 +196,21 @@ internal sealed unsafe class RegionRebuild(Store store) : IHeldUse, IDisposable
         table.Insert(copy, table.HashOf(MemberItem.MemberOf(item)));
         return copy;
     }
+
+    [Conditional("DEBUG")]
+    private void AssertIsWhole(HeldValue value)
+    {
+        long copied = ElementsOf(value.Kind, _target), had = ElementsOf(value.Kind, value.Region);
+        Debug.Assert(copied == had, "a copy that takes the place has all elements");
+    }
+
+    private long ElementsOf(ValueKind kind, Region region) => kind switch
+    {
+        ValueKind.List => new LargeList(region).Count,
+        ValueKind.Stream => new LargeStream(region).Length,
+        ValueKind.SortedSet => new ScoreTree(region).Count,
+        _ => new MemberTable(region, in store.Hash).Count,
+    };
 
     private bool TryReserve(long bytes)
     {

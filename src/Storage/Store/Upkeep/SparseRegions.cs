@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 
 namespace Kv.Storage;
 
@@ -86,6 +87,8 @@ internal sealed class SparseRegions(Store store)
             HasMore |= isTight && _steps == 0;
             isTight = isTight && store.Budget.IsNearlyFull;
         }
+
+        Debug.Assert(_known.Count == _noted.Count, "each key that is known is noted once");
     }
 
     private void PutMostFreeFirst(StoreSession session)

@@ -136,6 +136,39 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
+    // Commands that are not refused where memory is short, and parts that are too small to ask for room: neither gave
+    // way, and all writes of others were refused for as long as these clients stayed.
+    [Theory]
+    [InlineData("epoll", "SET")]
+    [InlineData("epoll", "PUBLISH")]
+    [InlineData("pipelines", "SET")]
+    [InlineData("pipelines", "PUBLISH")]
+    public void Many_that_stop_give_way_whatever_they_send_and_however_little(string transport, string name)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using var client = kv.Connect();
+        client.Ok("CONFIG SET maxmemory 8mb");
+        byte[] command = RespText.Encode([RespText.Bytes(name), [.. "a"u8], new byte[400_000]]);
+        var stopped = Enumerable.Range(0, 45).Select(_ => kv.Connect()).ToArray();
+        for (int i = 0; i < 45; i++) stopped[i].Send(command.AsSpan(0, 240_000));
+        Eventually.Holds(() => client.Command("SET key value").IsError, () => "others are not refused");
+        Eventually.Holds(() => !client.Command("SET key value").IsError, () => "others are refused");
+        int refused = 0;
+        for (int i = 0; i < 45; i++)
+        {
+            stopped[i].Send(command.AsSpan(240_000));
+            var reply = stopped[i].Read();
+            if (reply.IsError) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
+            if (reply.IsError) refused++;
+            Assert.Equal("PONG", stopped[i].Ok("PING").String);
+        }
+
+        Assert.InRange(refused, 1, 45);
+        foreach (var one in stopped) one.Dispose();
+        kv.Server.Store.CheckIntegrity();
+    }
+
     // Below 256 KB each nobody is asked for room: of a command that is refused anyway they were kept, all of them.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void What_comes_after_a_refused_argument_takes_no_memory_either(string transport)

@@ -194,6 +194,29 @@ public sealed class LargeArrivalTests : IDisposable
         await sending;
     }
 
+    // Nothing is evicted during a pause: writes that wait for its end were refused after three seconds.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Writes_that_a_pause_holds_up_are_not_refused(string transport)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using var client = kv.Connect();
+        byte[] set = Set("large", new byte[200_000]);
+        for (int i = 0; i < 200; i++) client.Send(Set("key" + i, new byte[200_000]));
+        for (int i = 0; i < 200; i++) client.Read();
+        client.Ok("CLIENT PAUSE 1000000 WRITE");
+        var writers = Enumerable.Range(0, 40).Select(_ => kv.Connect()).ToArray();
+        foreach (var writer in writers) writer.Send(set);
+        Eventually.Holds(() => kv.Server.Pause.HeldCount == writers.Length, () => "some do not wait");
+        Assert.True(kv.Server.Store.IsOverBudget);
+        client.Ok("CLIENT UNPAUSE");
+        foreach (var writer in writers)
+        {
+            Assert.Equal("+OK", writer.Read().ToString());
+            writer.Dispose();
+        }
+    }
+
     // Below 256 KB each nobody is asked for room: of a command that is refused anyway they were kept, all of them.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void What_comes_after_a_refused_argument_takes_no_memory_either(string transport)

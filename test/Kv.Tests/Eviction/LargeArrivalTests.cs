@@ -207,8 +207,10 @@ public sealed class LargeArrivalTests : IDisposable
         client.Ok("CLIENT PAUSE 1000000 WRITE");
         var writers = Enumerable.Range(0, 40).Select(_ => kv.Connect()).ToArray();
         foreach (var writer in writers) writer.Send(set);
-        Eventually.Holds(() => kv.Server.Pause.HeldCount == writers.Length, () => "some do not wait");
+        Eventually.Holds(() => kv.Server.Connections.Snapshot().Count(session => session is
+            { IsParked: true, Held: not null, WaitsForMemory: false }) == writers.Length, () => "some wait for room");
         Assert.True(kv.Server.Store.IsOverBudget);
+        kv.Server.RoomWaits.WaitMsMax = 60_000;
         client.Ok("CLIENT UNPAUSE");
         foreach (var writer in writers)
         {

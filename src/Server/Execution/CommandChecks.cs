@@ -125,6 +125,13 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Refused;
         }
 
+        // Nothing is evicted during a pause: what waits for its end (MustWait) asks for room then.
+        if (IsHeldByPause(ref context, items))
+        {
+            session.RoomDeadlineTickMs = 0;
+            return CheckResult.Runs;
+        }
+
         var needs = NeedsOf(session, context.Command);
         if (!server.Store.IsOverBudget || needs == 0 || session.IsReplay
             || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
@@ -212,16 +219,20 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
     /// <summary>CLIENT PAUSE: the command is kept, and run when the pause has ended.</summary>
     private bool MustWait(ref CommandContext context, Argument* items)
     {
-        if (!server.Pause.IsActive || items == null || context.Session.IsReplay) return false;
-        bool writes = IsWrite(ref context);
-        // CLIENT itself always runs: somebody must be able to end the pause.
-        if ((context.Command.Container ?? context.Command).Name == "CLIENT") return false;
-        if (!server.Pause.Holds(writes)) return false;
+        if (!IsHeldByPause(ref context, items)) return false;
         Hold(ref context, long.MaxValue);
         // The end of a pause wakes the sessions that have a held command. If it came before this one had, nobody else
         // wakes it. (Holds takes the pause's lock after Held is set, and the end takes it before it looks at Held.)
-        if (!server.Pause.Holds(writes)) context.Session.Unpark();
+        if (!server.Pause.Holds(IsWrite(ref context))) context.Session.Unpark();
         return true;
+    }
+
+    private bool IsHeldByPause(ref CommandContext context, Argument* items)
+    {
+        if (!server.Pause.IsActive || items == null || context.Session.IsReplay) return false;
+        // CLIENT itself always runs: somebody must be able to end the pause.
+        return (context.Command.Container ?? context.Command).Name != "CLIENT"
+            && server.Pause.Holds(IsWrite(ref context));
     }
 
     /// <summary>Whether a command may change something; EXEC does what was queued does.</summary>

@@ -7,7 +7,8 @@ namespace Kv.Server.Sessions;
 /// <summary>At `maxmemory`, whether a large argument goes on arriving, waits until keys have been evicted for it, or is
 /// thrown away as it comes: several clients that send values of hundreds of megabytes would else take all the memory
 /// there is before the first of them could be refused.</summary>
-/// <remarks>Only of commands that are refused where memory is short. Threads: the session's own.</remarks>
+/// <remarks>Only of commands that are refused where memory is short, unless their client stops. Threads: the session's
+/// own.</remarks>
 internal static unsafe class ArrivalRoom
 {
     /// <summary>Nobody is asked for less: what a client may send in any case.</summary>
@@ -60,16 +61,18 @@ internal static unsafe class ArrivalRoom
     }
 
     /// <summary>Whether a client has large arguments here that it may be made to give up.</summary>
-    public static bool IsWatched(Session session) => session.Blocks is { NeedsRoom: true, HasDiscarded: false };
+    public static bool IsWatched(Session session) => session.Blocks is { HasDiscarded: false };
 
     /// <summary>Throws away what has come of the command of a client that does not go on with it, while others are
-    /// refused for want of room: they would be for as long as it likes.</summary>
+    /// refused for want of room: they would be for as long as it likes. Whatever the command is and however little has
+    /// come: 20 halves of a PUBLISH, or 200 of 100 KB, have the same effect as one SET that fills the
+    /// memory.</summary>
     /// <param name="idleMs">How long nothing has come from it.</param>
     public static void EndIfIdle(Session session, long idleMs)
     {
         var waits = session.Server.RoomWaits;
         if (idleMs < waits.WaitMsMax || waits.RefusedTickMs <= session.LastActiveTickMs || !IsWatched(session)
-            || session.Blocks!.HeldBytes < LeastBytes || (session.Gate & SessionGate.Stopped) != 0
+            || session.Blocks!.HeldBytes == 0 || (session.Gate & SessionGate.Stopped) != 0
             || !session.Partial.IsPartial) return;
         lock (waits.Leaving)
         {

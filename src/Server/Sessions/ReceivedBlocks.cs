@@ -107,7 +107,6 @@ internal sealed unsafe class ReceivedBlocks
     /// <summary>Throws away what has come of all arguments, and what comes of <see cref="Current"/>.</summary>
     public void Discard()
     {
-        Debug.Assert(NeedsRoom, "a command that can be refused is arriving");
         // Once: what comes after that is thrown away as it comes.
         if (!HasDiscarded)
             foreach (var block in _complete) block.GiveBackContent();

@@ -136,6 +136,89 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
+    // Commands that are not refused where memory is short, and parts that are too small to ask for room: neither gave
+    // way, and all writes of others were refused for as long as these clients stayed.
+    [Theory]
+    [InlineData("epoll", "SET")]
+    [InlineData("epoll", "PUBLISH")]
+    [InlineData("pipelines", "SET")]
+    [InlineData("pipelines", "PUBLISH")]
+    public void Many_that_stop_give_way_whatever_they_send_and_however_little(string transport, string name)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using var client = kv.Connect();
+        client.Ok("CONFIG SET maxmemory 8mb");
+        byte[] command = RespText.Encode([RespText.Bytes(name), [.. "a"u8], new byte[400_000]]);
+        var stopped = Enumerable.Range(0, 45).Select(_ => kv.Connect()).ToArray();
+        for (int i = 0; i < 45; i++) stopped[i].Send(command.AsSpan(0, 240_000));
+        Eventually.Holds(() => client.Command("SET key value").IsError, () => "others are not refused");
+        Eventually.Holds(() => !client.Command("SET key value").IsError, () => "others are refused");
+        int refused = 0;
+        for (int i = 0; i < 45; i++)
+        {
+            stopped[i].Send(command.AsSpan(240_000));
+            var reply = stopped[i].Read();
+            if (reply.IsError) Assert.StartsWith("OOM", reply.String, StringComparison.Ordinal);
+            if (reply.IsError) refused++;
+            Assert.Equal("PONG", stopped[i].Ok("PING").String);
+        }
+
+        Assert.InRange(refused, 1, 45);
+        foreach (var one in stopped) one.Dispose();
+        kv.Server.Store.CheckIntegrity();
+    }
+
+    // Twenty with 20 MB each behind a BLPOP took 400 MB of 32, and had the RPUSH refused that they waited for.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public async Task What_is_sent_behind_a_blocking_command_evicts_no_keys(string transport)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        using RespClient blocked = kv.Connect(), client = kv.Connect();
+        client.Ok("SET key value");
+        byte[] echo = RespText.Encode([[.. "ECHO"u8], new byte[Mb]]);
+        var session = kv.SessionOf(blocked);
+        var sending = Task.Run(() =>
+        {
+            blocked.Send("BLPOP list 0");
+            for (int i = 0; i < 40; i++) blocked.Send(echo);
+        });
+        Eventually.Holds(() => session.BytesIn > Mb, () => "nothing is received ahead");
+        // Turns of the worker: each would receive more.
+        for (int i = 0; i < 2000; i++) client.Ok("PING");
+        Assert.InRange(session.BytesIn, Mb, (Limit / 10) + Mb);
+        Assert.Equal("value", client.Ok("GET key").String);
+        client.Ok("RPUSH list element");
+        Assert.Equal("[\"list\" \"element\"]", blocked.Read().ToString());
+        for (int i = 0; i < 40; i++) Assert.Equal(Mb, blocked.Read().Text!.Length);
+        await sending;
+    }
+
+    // Nothing is evicted during a pause: writes that wait for its end were refused after three seconds.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Writes_that_a_pause_holds_up_are_not_refused(string transport)
+    {
+        using var kv = Start("--transport", transport, "--worker-threads", "1");
+        kv.Server.RoomWaits.WaitMsMax = 10;
+        using var client = kv.Connect();
+        byte[] set = Set("large", new byte[200_000]);
+        for (int i = 0; i < 200; i++) client.Send(Set("key" + i, new byte[200_000]));
+        for (int i = 0; i < 200; i++) client.Read();
+        client.Ok("CLIENT PAUSE 1000000 WRITE");
+        var writers = Enumerable.Range(0, 40).Select(_ => kv.Connect()).ToArray();
+        foreach (var writer in writers) writer.Send(set);
+        Eventually.Holds(() => kv.Server.Connections.Snapshot().Count(session => session is
+            { IsParked: true, Held: not null, WaitsForMemory: false }) == writers.Length, () => "some wait for room");
+        Assert.True(kv.Server.Store.IsOverBudget);
+        kv.Server.RoomWaits.WaitMsMax = 60_000;
+        client.Ok("CLIENT UNPAUSE");
+        foreach (var writer in writers)
+        {
+            Assert.Equal("+OK", writer.Read().ToString());
+            writer.Dispose();
+        }
+    }
+
     // Below 256 KB each nobody is asked for room: of a command that is refused anyway they were kept, all of them.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void What_comes_after_a_refused_argument_takes_no_memory_either(string transport)

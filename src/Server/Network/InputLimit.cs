@@ -9,20 +9,16 @@ internal static class InputLimit
     /// <summary>Bytes for a client that has not authenticated.</summary>
     private const int UnauthenticatedBytes = 1024 * 1024;
 
-    /// <summary>What is received at most, about, of a client that waits while memory is short.</summary>
+    /// <summary>What is received at most, about, of a client whose command waits for memory.</summary>
     private const int AheadBytes = 64 * 1024;
 
     /// <summary>Whether a client that waits is received from: so that its end is noticed whatever it has sent before.
     /// But a command that waits for memory, or for the disk or replicas to take what was done, goes on by itself: the
     /// rest of a long pipeline stays with the system until then. Here it would be memory of clients, of which more than
     /// a tenth of maxmemory evicts keys: 32 MB of one client did, while the append-only file was behind. Of a large
-    /// argument nothing is received that has no place. And while clients hold more than they may without an eviction,
-    /// it goes for all that wait: twenty with 20 MB each behind a BLPOP took 400 MB, every key, and the memory of the
-    /// RPUSH that they waited for. (The end of one that has sent more than that is then noticed once it has been
-    /// served.)</summary>
+    /// argument nothing is received that has no place.</summary>
     public static bool AllowsAhead(Session session, in PendingInput pending) =>
-        (!session.WaitsForMemory && !session.Server.Store.ClientsHoldMuch)
-        || (pending.Length < AheadBytes && session.Blocks is not { IsFilling: true });
+        !session.WaitsForMemory || (pending.Length < AheadBytes && session.Blocks is not { IsFilling: true });
 
     /// <summary>Whether the server may hold what it holds for a client. If not, that is counted and logged, and the
     /// connection has to be closed. Asked after each receive.</summary>

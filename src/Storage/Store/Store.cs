@@ -92,12 +92,6 @@ public sealed class Store : IDisposable
         }
     }
 
-    /// <summary>Whether clients hold more than may be without anything being evicted for it, whatever the
-    /// policy.</summary>
-    internal bool ClientsHoldMuch => Budget.MaxBytes != 0 && Budget.ClientBytes > ClientShareBytes;
-
-    private long ClientShareBytes => ClientBytesMax != 0 ? ClientBytesMax : Budget.MaxBytes / 10;
-
     /// <summary>What is let go of so that <see cref="MaxMemoryBytes"/> holds.</summary>
     /// <remarks>May change at any time: what has been counted of the use of keys counts on.</remarks>
     public MaxMemoryPolicy MaxMemoryPolicy
@@ -217,7 +211,8 @@ public sealed class Store : IDisposable
     // writes: all of it counts.
     private void AllowBeyond()
     {
-        Budget.ClientAllowanceBytes = Evicts ? ClientShareBytes : 0;
+        Budget.ClientAllowanceBytes =
+            !Evicts ? 0 : ClientBytesMax != 0 ? ClientBytesMax : Budget.MaxBytes / 10;
         Budget.SlackBytes = Evicts ? SlackBytes : 0;
     }
 

@@ -169,31 +169,6 @@ public sealed class LargeArrivalTests : IDisposable
         kv.Server.Store.CheckIntegrity();
     }
 
-    // Twenty with 20 MB each behind a BLPOP took 400 MB of 32, and had the RPUSH refused that they waited for.
-    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
-    public async Task What_is_sent_behind_a_blocking_command_evicts_no_keys(string transport)
-    {
-        using var kv = Start("--transport", transport, "--worker-threads", "1");
-        using RespClient blocked = kv.Connect(), client = kv.Connect();
-        client.Ok("SET key value");
-        byte[] echo = RespText.Encode([[.. "ECHO"u8], new byte[Mb]]);
-        var session = kv.SessionOf(blocked);
-        var sending = Task.Run(() =>
-        {
-            blocked.Send("BLPOP list 0");
-            for (int i = 0; i < 40; i++) blocked.Send(echo);
-        });
-        Eventually.Holds(() => session.BytesIn > Mb, () => "nothing is received ahead");
-        // Turns of the worker: each would receive more.
-        for (int i = 0; i < 2000; i++) client.Ok("PING");
-        Assert.InRange(session.BytesIn, Mb, (Limit / 10) + Mb);
-        Assert.Equal("value", client.Ok("GET key").String);
-        client.Ok("RPUSH list element");
-        Assert.Equal("[\"list\" \"element\"]", blocked.Read().ToString());
-        for (int i = 0; i < 40; i++) Assert.Equal(Mb, blocked.Read().Text!.Length);
-        await sending;
-    }
-
     // Nothing is evicted during a pause: writes that wait for its end were refused after three seconds.
     [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
     public void Writes_that_a_pause_holds_up_are_not_refused(string transport)

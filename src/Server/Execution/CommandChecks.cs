@@ -125,8 +125,9 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Refused;
         }
 
-        // Nothing is evicted during a pause: what waits for its end (MustWait) asks for room then.
-        if (IsHeldByPause(ref context, items))
+        // Nothing is evicted during a pause: what waits for its end (MustWait) asks for room then. Where nothing is
+        // evicted in any case it is refused now: it would be then, and all that waits takes memory.
+        if (server.Store.Evicts && IsHeldByPause(ref context, items))
         {
             session.RoomDeadlineTickMs = 0;
             return CheckResult.Runs;

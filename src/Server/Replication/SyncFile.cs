@@ -114,7 +114,8 @@ internal sealed class SyncFile(KvServer server, Replicas replicas, long number, 
     /// <summary>From the thread that has written it, or was to begin it.</summary>
     private void End(string? error)
     {
-        // It may be done before kv-sync has left the store, and from here on nobody waits for kv-sync when that is freed.
+        // It may be done before kv-sync has left the store, and from here on nobody waits for kv-sync when that is
+        // freed.
         if (Thread.CurrentThread != _thread) Join();
         SafeFileHandle? file = null;
         if (error == null)

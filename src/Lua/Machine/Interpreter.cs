@@ -277,9 +277,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Add, left, right, start + i.A, i.B, i.C);
-                        break;
+                        goto case Opcode.Power;
                     }
 
                     case Opcode.Subtract:
@@ -293,9 +291,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Subtract, left, right, start + i.A, i.B, i.C);
-                        break;
+                        goto case Opcode.Power;
                     }
 
                     case Opcode.Multiply:
@@ -309,9 +305,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Multiply, left, right, start + i.A, i.B, i.C);
-                        break;
+                        goto case Opcode.Power;
                     }
 
                     case Opcode.Divide:
@@ -325,9 +319,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Divide, left, right, start + i.A, i.B, i.C);
-                        break;
+                        goto case Opcode.Power;
                     }
 
                     case Opcode.Modulo:
@@ -341,12 +333,10 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Modulo, left, right, start + i.A, i.B, i.C);
-                        break;
+                        goto case Opcode.Power;
                     }
 
-                    case Opcode.Power:
+                    case Opcode.Power:      // and what of the others is no plain numbers
                         frame.Pc = (int)pc;
                         Events.Arithmetic(machine, i.Op, Unsafe.Add(ref r, (nint)i.B), Unsafe.Add(ref r, i.C),
                             start + i.A, i.B, i.C);
@@ -362,9 +352,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Add, left, Unsafe.Add(ref k, i.C), start + i.A, i.B, -1);
-                        break;
+                        goto case Opcode.PowerK;
                     }
 
                     case Opcode.SubtractK:
@@ -377,9 +365,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Subtract, left, Unsafe.Add(ref k, i.C), start + i.A, i.B, -1);
-                        break;
+                        goto case Opcode.PowerK;
                     }
 
                     case Opcode.MultiplyK:
@@ -392,9 +378,7 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Multiply, left, Unsafe.Add(ref k, i.C), start + i.A, i.B, -1);
-                        break;
+                        goto case Opcode.PowerK;
                     }
 
                     case Opcode.DivideK:
@@ -407,31 +391,26 @@ internal static class Interpreter
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Divide, left, Unsafe.Add(ref k, i.C), start + i.A, i.B, -1);
-                        break;
+                        goto case Opcode.PowerK;
                     }
 
                     case Opcode.ModuloK:
                     {
                         ref LuaValue left = ref Unsafe.Add(ref r, (nint)i.B);
-                        double divisor = Unsafe.Add(ref k, i.C).Number;
                         if (left.Reference is null)
                         {
-                            a.Number = Arithmetic.Modulo(left.Number, divisor);
+                            a.Number = Arithmetic.Modulo(left.Number, Unsafe.Add(ref k, i.C).Number);
                             a.Reference = null;
                             continue;
                         }
 
-                        frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Modulo, left, divisor, start + i.A, i.B, -1);
-                        break;
+                        goto case Opcode.PowerK;
                     }
 
-                    case Opcode.PowerK:
+                    case Opcode.PowerK:     // likewise
                         frame.Pc = (int)pc;
-                        Events.Arithmetic(machine, Opcode.Power, Unsafe.Add(ref r, (nint)i.B), Unsafe.Add(ref k, i.C),
-                            start + i.A, i.B, -1);
+                        Events.Arithmetic(machine, i.Op - Opcode.AddK + Opcode.Add, Unsafe.Add(ref r, (nint)i.B),
+                            Unsafe.Add(ref k, i.C), start + i.A, i.B, -1);
                         break;
 
                     case Opcode.Negate:

@@ -125,17 +125,11 @@ internal sealed unsafe class CommandChecks(KvServer server, StoreSession store, 
             return CheckResult.Refused;
         }
 
+        var needs = NeedsOf(session, context.Command);
         // Nothing is evicted during a pause: what waits for its end (MustWait) asks for room then. Where nothing is
         // evicted in any case it is refused now: it would be then, and all that waits takes memory.
-        if (server.Store.Evicts && IsHeldByPause(ref context, items))
-        {
-            session.RoomDeadlineTickMs = 0;
-            return CheckResult.Runs;
-        }
-
-        var needs = NeedsOf(session, context.Command);
         if (!server.Store.IsOverBudget || needs == 0 || session.IsReplay
-            || (needs == CommandFlags.WaitsForRoom && !server.Store.Evicts))
+            || (server.Store.Evicts ? IsHeldByPause(ref context, items) : needs == CommandFlags.WaitsForRoom))
         {
             session.RoomDeadlineTickMs = 0;
             return CheckResult.Runs;

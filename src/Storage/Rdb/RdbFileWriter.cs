@@ -15,7 +15,8 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
     /// <summary>The version that is written: that of Redis 7.0, or of 7.4, where fields of a hash expire.</summary>
     private const int Version = 10, VersionOfExpiry = 12;
 
-    private const int PieceBytes = 1 << 20;
+    /// <summary>The file gets no more at a time, so that it can be seen to go on.</summary>
+    public const int PieceBytes = 1 << 20;
 
     private Stream _file = file;
     private RdbKeyWriter? _keys;
@@ -88,7 +89,6 @@ internal sealed class RdbFileWriter(Store store, Stream file, bool compresses, b
     {
         Fault.Point("rdb.write");
         if (isSummed) _sum = Crc64.Append(_sum, bytes);
-        // In pieces, so that it can be seen to go on.
         for (; bytes.Length > PieceBytes; bytes = bytes[PieceBytes..]) WritePiece(bytes[..PieceBytes]);
         WritePiece(bytes);
     }

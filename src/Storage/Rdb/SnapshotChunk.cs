@@ -127,11 +127,10 @@ internal sealed unsafe class SnapshotChunk : IRdbTarget, IDisposable
 
     private static void Write(RdbFileWriter file, byte* start, long length)
     {
-        const int pieceBytes = 1 << 20;
         if (length == 0) return;
         file.Keys.Flush();
-        for (long at = 0; at < length; at += pieceBytes)
-            file.Write(new ReadOnlySpan<byte>(start + at, (int)Math.Min(pieceBytes, length - at)));
+        for (long at = 0; at < length; at += RdbFileWriter.PieceBytes)
+            file.Write(new ReadOnlySpan<byte>(start + at, (int)Math.Min(RdbFileWriter.PieceBytes, length - at)));
         file.Keys.ForgetDatabase();
     }
 

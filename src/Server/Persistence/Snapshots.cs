@@ -186,7 +186,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
 
             atInstant?.Invoke();
         }
-        catch (OutOfMemoryException exception)
+        catch (Exception exception) when (DiskError.Is(exception) || exception is OutOfMemoryException)
         {
             error = exception.Message;
             NoteFailure(purpose, path, error);

@@ -1,5 +1,5 @@
-using Kv.Lua.Libraries;
 using System.Diagnostics;
+using Kv.Lua.Libraries;
 
 namespace Kv.Lua;
 

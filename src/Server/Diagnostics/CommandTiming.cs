@@ -1,5 +1,5 @@
-using Kv.Server.Configuration;
 using System.Diagnostics;
+using Kv.Server.Configuration;
 
 namespace Kv.Server.Diagnostics;
 

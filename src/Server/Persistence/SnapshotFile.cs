@@ -1,5 +1,5 @@
-using Kv.Storage;
 using System.Diagnostics;
+using Kv.Storage;
 
 namespace Kv.Server.Persistence;
 

@@ -19,8 +19,8 @@ internal interface IArgumentAddition
     /// is added.</summary>
     void Read(ref CommandArguments arguments);
 
-    /// <summary>When all are read: what a new key's record needs; <see
-    /// cref="HeldKey.OnlyIfThere"/>: none is made, and the reply is 0.</summary>
+    /// <summary>When all are read: what a new key's record needs; <see cref="HeldKey.OnlyIfThere"/>: none is made, and
+    /// the reply is 0.</summary>
     int ExpectedBytes(PackedLimits limits);
 
     /// <summary>Adds what belongs together; before the first, makes room for all.</summary>

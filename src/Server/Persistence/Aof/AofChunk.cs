@@ -1,6 +1,6 @@
 using System.Buffers;
-using Kv.Protocol;
 using System.Diagnostics;
+using Kv.Protocol;
 
 namespace Kv.Server.Persistence.Aof;
 

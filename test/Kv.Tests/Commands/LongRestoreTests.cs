@@ -29,7 +29,8 @@ public sealed class LongRestoreTests
         Assert.Equal("OK", client.Call(Words("RESTORE", "copy", "0", dump)).String);
         Assert.True(served >= 3, $"{served} steps");
         client.Between = null;
-        Assert.Equal(dump, client.Call(Words("DUMP", "copy")).Text!);
+        byte[][] content = Content(client, type, "key");
+        Assert.Equal(content, Content(client, type, "copy"));
         Assert.Equal("BUSYKEY Target key name already exists.",
             client.Call(Words("RESTORE", "copy", "0", dump)).String);
 
@@ -37,7 +38,7 @@ public sealed class LongRestoreTests
         client.Run("MULTI");
         client.Call(Words("RESTORE", "copy", "0", dump, "REPLACE"));
         client.Run("EXEC");
-        Assert.Equal(dump, client.Call(Words("DUMP", "copy")).Text!);
+        Assert.Equal(content, Content(client, type, "copy"));
         instance.Server.Store.CheckIntegrity();
     }
 
@@ -195,6 +196,19 @@ public sealed class LongRestoreTests
 
         return client.Call(Words("DUMP", "key")).Text!;
     }
+
+    /// <summary>All that there is of a value. The members of a set and the fields of a hash have no order: where many
+    /// have one bucket, theirs is that of their coming.</summary>
+    private static byte[][] Content(WindowClient client, string type, string key) => type switch
+    {
+        "set" => [.. client.Call(Words("SMEMBERS", key)).Items!.Select(item => item.Text!)
+            .OrderBy(Latin1, StringComparer.Ordinal)],
+        "hash" => [.. client.Call(Words("HGETALL", key)).Items!.Select(item => item.Text!).Chunk(2)
+            .OrderBy(pair => Latin1(pair[0]), StringComparer.Ordinal).SelectMany(pair => pair)],
+        _ => [client.Call(Words("DUMP", key)).Text!],
+    };
+
+    private static string Latin1(byte[] text) => Encoding.Latin1.GetString(text);
 
     private static byte[][] Words(params object[] words) =>
         [.. words.Select(word => word as byte[] ?? Encoding.Latin1.GetBytes((string)word))];

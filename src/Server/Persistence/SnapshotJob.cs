@@ -62,6 +62,13 @@ internal sealed class SnapshotJob
     /// <summary>Has it written. Once.</summary>
     public void Start() => _thread.Start();
 
+    /// <summary>Lets go of one that is not started.</summary>
+    public void Abandon()
+    {
+        _snapshot.Dispose();
+        _writer.Dispose();
+    }
+
     /// <summary>Ends it before its end, soon.</summary>
     public void Cancel() => _snapshot.Cancel();
 

@@ -172,7 +172,7 @@ internal sealed class Snapshots(KvServer server) : IDisposable
     {
         error = null;
         if (Job != null || !session.Presence.TryPauseNow(tries)) return false;
-        SnapshotJob job;
+        SnapshotJob? job = null;
         try
         {
             lock (_lock)
@@ -190,6 +190,9 @@ internal sealed class Snapshots(KvServer server) : IDisposable
         {
             error = exception.Message;
             NoteFailure(purpose, path, error);
+            if (job == null) return false;
+            job.Abandon();
+            Volatile.Write(ref _job, null);
             return false;
         }
         finally

@@ -1,3 +1,4 @@
+using Kv.Server.Persistence;
 using Kv.Storage;
 using Kv.Tests.Harness;
 
@@ -39,6 +40,31 @@ public sealed class SnapshotFaultTests : IDisposable
         client.Ok("SET k w");
         client.Ok("SAVE");
         Assert.NotEqual(before, File.ReadAllBytes(Path.Combine(_directory, "dump.rdb")));
+    }
+
+    // As where what is to happen at the instant finds no memory: keys are changed, and kept for nobody.
+    [Fact]
+    public void One_that_fails_at_its_instant_is_gone_and_another_can_be_begun()
+    {
+        using var kv = KvInstance.Start("--dir", _directory, "--enable-debug-command", "yes");
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        string path = Path.Combine(_directory, "other.rdb");
+        using (var guard = kv.Server.Store.Enter())
+        {
+            Assert.False(kv.Server.Snapshots.TryBegin(guard.Session, SnapshotPurpose.Replica, path,
+                () => throw new OutOfMemoryException("none is left"), done: null, out string? error));
+            Assert.Equal("none is left", error);
+        }
+
+        client.Ok("SET k w");
+        client.Ok("DEL k");
+        Assert.Equal("0", client.Info("rdb_bgsave_in_progress"));
+        client.Ok("SET k x");
+        client.Ok("BGSAVE");
+        Eventually.Holds(() => client.Info("rdb_saves") == "1", () => client.Ok("INFO persistence").String);
+        Assert.Single(Directory.GetFileSystemEntries(_directory));
+        client.Ok("DEBUG INTEGRITY");
     }
 
     [Fact]

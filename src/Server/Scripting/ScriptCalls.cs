@@ -166,7 +166,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
             return call.Wait(Never);
         }
 
-        if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.IsFarOverBudget && !MayGoBeyond())
+        if ((command.Flags & CommandFlags.DenyOom) != 0 && server.Store.HasNoRoomToBegin && !MayGoBeyond())
             return Refuse(ref call, isProtected, command, ScriptErrors.OverMemory);
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);

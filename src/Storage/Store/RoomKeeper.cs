@@ -129,7 +129,7 @@ internal sealed class RoomKeeper(Store store)
     public StoreRoom Ask()
     {
         if (!store.IsOverBudget) return StoreRoom.Free;
-        if (store.Budget.IsOver && IsFull()) return StoreRoom.Full;
+        if (store.Budget.IsOver && IsFull) return StoreRoom.Full;
         Volatile.Write(ref _askedAt, Stopwatch.GetTimestamp());
         // Exchange: of who asks and who decides one is later. Who waits asks once more when he can be found, see
         // AfterRound.
@@ -214,13 +214,17 @@ internal sealed class RoomKeeper(Store store)
         lock (_decided) Monitor.Wait(_decided, time);
     }
 
-    private bool IsFull()
+    /// <summary>Whether it was full, and nothing has changed since that may have made room.</summary>
+    public bool IsFull
     {
-        long freed = Volatile.Read(ref _freedWhenFull);
-        return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
-            && store.Deferred.IsQuiet
-            && Math.Abs(store.Sessions.FreedBytes - freed) < GainMin
-            && Volatile.Read(ref _expiringWhenFull) == KeysThatMayGo;
+        get
+        {
+            long freed = Volatile.Read(ref _freedWhenFull);
+            return freed != NotFull && Volatile.Read(ref _limitWhenFull) >= store.Budget.MaxBytes
+                && store.Deferred.IsQuiet
+                && Math.Abs(store.Sessions.FreedBytes - freed) < GainMin
+                && Volatile.Read(ref _expiringWhenFull) == KeysThatMayGo;
+        }
     }
 
     /// <summary>Keys with an expiry where only such are evicted: one that has come since may go.</summary>

@@ -202,6 +202,10 @@ public sealed class Store : IDisposable
     /// while keys are evicted for it.</summary>
     internal bool IsFarOverBudget => Budget.IsFarOver;
 
+    /// <summary>Whether what can still be refused whole is to be: a script that has changed nothing. It gets no more
+    /// than others where nothing is left to be evicted for it.</summary>
+    internal bool HasNoRoomToBegin => Budget.IsFarOver || (Budget.IsOver && Room.IsFull);
+
     internal bool IsOverBudgetBy(long bytes) => Budget.IsOverBy(bytes);
 
     /// <summary>Whether keys are let go of at the limit.</summary>

@@ -132,7 +132,7 @@ internal static class EvalCommands
         const ScriptFlags harmless = ScriptFlags.Unsaid | ScriptFlags.NoWrites;
         bool needsRoom = (script.Flags & (harmless | ScriptFlags.AllowOom)) == 0 && !isReadOnly;
         if (isReadOnly && (script.Flags & harmless) == 0) context.Fail(ScriptErrors.MayWrite);
-        else if (needsRoom && context.Server.Store.IsFarOverBudget) context.Fail(Errors.OutOfMemory);
+        else if (needsRoom && context.Server.Store.HasNoRoomToBegin) context.Fail(Errors.OutOfMemory);
         else
         {
             context.Server.Scripts.Rent(context.Store).Begin(ref context, script, keys,

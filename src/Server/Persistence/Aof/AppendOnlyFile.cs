@@ -142,7 +142,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     public string? Follow(ServerOptions options)
     {
         if (!options.LoadsAtStart) return options.AppendOnly ? "the server was started without files" : null;
-        BeginKeeper();
+        TryAtOnce();
         return null;
     }
 
@@ -183,7 +183,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
     public void AskRewrite()
     {
         _isAsked = true;
-        BeginKeeper();
+        TryAtOnce();
     }
 
     /// <summary>Loads all of it once more, where nobody else is in a turn.</summary>
@@ -321,6 +321,15 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         server.Replicas.EndWaits();
     }
 
+    /// <summary>However often a base has failed: who asks for one need not wait until it is tried again by
+    /// itself.</summary>
+    private void TryAtOnce()
+    {
+        // Volatile: the keeper reads it each time; one that sees it late looks again after a tick.
+        Volatile.Write(ref _retryTickMs, 0);
+        BeginKeeper();
+    }
+
     private void BeginKeeper()
     {
         lock (_guard)
@@ -368,7 +377,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
             return;
         }
 
-        if (isRunning || Environment.TickCount64 < _retryTickMs) return;
+        if (isRunning || Environment.TickCount64 < Volatile.Read(ref _retryTickMs)) return;
         if (Options.AppendOnly && writer == null) TryBegin(isFirst: true, null);
         else if (_isAsked || HasGrown()) TryBegin(isFirst: false, null);
     }
@@ -448,7 +457,7 @@ internal sealed class AppendOnlyFile(KvServer server) : IDisposable
         Volatile.Write(ref _failures, _failures + 1);
         // As in Redis: after some failures it waits longer each time, an hour at most.
         long seconds = _failures < 3 ? 1 : Math.Min(60L << (int)Math.Min(_failures - 3, 6), 3600);
-        _retryTickMs = Environment.TickCount64 + (seconds * 1000);
+        Volatile.Write(ref _retryTickMs, Environment.TickCount64 + (seconds * 1000));
         server.Data.LogError("The append-only file could not be written anew: {Message}", error);
     }
 

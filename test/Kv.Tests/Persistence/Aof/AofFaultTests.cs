@@ -67,6 +67,41 @@ public sealed class AofFaultTests : IDisposable
         Assert.Equal("3", again.Ok("GET a").String);
     }
 
+    // After the third failure it is tried again by itself a minute later, then after 2, 4 and so on.
+    [Theory]
+    [InlineData("BGREWRITEAOF")]
+    [InlineData("CONFIG SET appendonly yes")]
+    public void Who_asks_for_a_base_need_not_wait_however_often_it_has_failed(string request)
+    {
+        using var kv = StartWith("");
+        using var client = kv.Connect();
+        bool isSwitched = request != "BGREWRITEAOF";
+        if (isSwitched)
+        {
+            client.Ok("CONFIG SET appendonly no");
+            Eventually.Holds(() => client.Info("aof_enabled") == "0", () => kv.Log);
+        }
+
+        client.Ok("SET a 1");
+        // No file can take its place.
+        string inTheWay = Path.Combine(_directory, "appendonlydir", $"temp-rewriteaof-{kv.Process.Id}.aof");
+        Directory.CreateDirectory(inTheWay);
+        File.WriteAllText(Path.Combine(inTheWay, "a"), "");
+        if (isSwitched) client.Ok(request);
+        for (int failures = 1; failures <= 3; failures++)
+        {
+            if (!isSwitched) client.Ok(request);
+            Eventually.Holds(() => kv.Log.Split("could not be written anew").Length - 1 >= failures
+                && (isSwitched || client.Info("aof_rewrite_in_progress") == "0"), () => kv.Log);
+        }
+
+        Directory.Delete(inTheWay, recursive: true);
+        if (isSwitched) client.Ok("CONFIG SET appendonly no");
+        client.Ok(request);
+        Eventually.Holds(() => client.Info("aof_last_bgrewrite_status") == "ok" && client.Info("aof_enabled") == "1",
+            () => kv.Log, timeoutMs: 30_000);
+    }
+
     [Fact]
     public void A_start_that_fails_leaves_the_files_as_they_are()
     {

@@ -67,6 +67,15 @@ internal sealed unsafe class RecordChanges
         if (cause == ChangeCause.Command) ChangesSeen++;
     }
 
+    /// <summary>Says that the last change was no command's: a hash whose last field's time has passed goes with
+    /// it.</summary>
+    [Conditional("DEBUG")]
+    public void SeeTime()
+    {
+        Debug.Assert(ChangesSeen > 0, "there was a change");
+        ChangesSeen--;
+    }
+
     /// <summary>Tells the time that changes happen at.</summary>
     public void SetClock(long nowMs)
     {

@@ -61,6 +61,10 @@ public sealed unsafe class ReplyWriter : IDisposable
         get => (_owed | _mayBeError) == 0;
     }
 
+    /// <summary>Whether it has a piece of a reply, whose elements may be in others: nobody can count them
+    /// here.</summary>
+    public bool IsPiece { get; set; }
+
     /// <summary>Where in the output this command's reply begins.</summary>
     public int ReplyStart => _replyStart;
 
@@ -309,7 +313,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// kin begin with: an array of two, the cursor and the array of the elements.</summary>
     public void EndScan(ReplyMark begin, ulong cursor, int count)
     {
-        Debug.Assert(count >= 0, "elements are counted");
+        Debug.Assert(count >= 0 && (IsPiece || begin.Owed - _owed == count), "as many were written as are announced");
         Span<byte> header = stackalloc byte[(3 * HeaderBytes) + NumberText.MaxInt64Bytes + 2],
             digits = stackalloc byte[NumberText.MaxInt64Bytes];
         System.Buffers.Text.Utf8Formatter.TryFormat(cursor, digits, out int length);
@@ -330,7 +334,8 @@ public sealed unsafe class ReplyWriter : IDisposable
     /// <param name="cursor">Some tens of bytes.</param>
     public void EndCursor(ReplyMark begin, ReadOnlySpan<byte> cursor, int count)
     {
-        Debug.Assert(count >= 0, "elements are counted");
+        Debug.Assert(count >= 0 && (IsPiece || begin.Owed - _owed == count), "as many were written as are announced");
+        Debug.Assert(cursor.Length <= HeaderBytes * 4, "a cursor is short: its frame is on the stack");
         Span<byte> header = stackalloc byte[(3 * HeaderBytes) + cursor.Length + 2];
         fixed (byte* start = header)
         {
@@ -436,6 +441,7 @@ public sealed unsafe class ReplyWriter : IDisposable
     private void InsertHeader(ReplyMark begin, byte type, int count, int elements)
     {
         Debug.Assert(count >= 0 && begin.Length <= _output.Length, "the mark is of another reply");
+        Debug.Assert(IsPiece || begin.Owed - _owed == elements, "as many elements were written as are announced");
         byte* header = stackalloc byte[HeaderBytes];
         InsertAhead(begin, header, (int)(WriteHeader(header, type, count) - header));
         _owed += elements - 1;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Lua.Syntax;
 
 namespace Kv.Lua.Compilation;
@@ -30,6 +31,7 @@ internal sealed class Compiler
     private void Function(FunctionBody body)
     {
         foreach (var parameter in body.Parameters) parameter.Register = _code.Take();
+        Debug.Assert(_code.Free == body.Parameters.Count, "parameters are the first registers");
         if (body.ArgTable is { } arg && !body.UsesDots)
         {
             arg.Register = _code.Take();
@@ -73,6 +75,7 @@ internal sealed class Compiler
             case GenericForStatement loop: Compile(loop); break;
             case ReturnStatement end: Compile(end); break;
             case BreakStatement: _code.Breaks.Peek().Add(_code.Emit(statement.Line, Opcode.Jump)); break;
+            default: Debug.Fail("a statement of a new kind is compiled here"); break;
         }
     }
 
@@ -80,12 +83,14 @@ internal sealed class Compiler
     {
         int first = _code.Free;
         _expressions.Values(local.Line, local.Values, local.Variables.Count);
+        Debug.Assert(_code.Free == first + local.Variables.Count, "each variable has its register");
         for (int i = 0; i < local.Variables.Count; i++) Declare(local.Line, local.Variables[i], first + i);
     }
 
     /// <summary>Makes a register with a value the local's own.</summary>
     private void Declare(int line, LocalVariable variable, int register)
     {
+        Debug.Assert(register < _code.Free, "the register was taken");
         variable.Register = register;
         if (variable.IsCaptured) _code.Emit(line, Opcode.NewCell, register);
     }
@@ -144,6 +149,7 @@ internal sealed class Compiler
         var places = Array.ConvertAll(assign.Targets, target => PlaceOf(target, copies: true));
         int first = _code.Free;
         _expressions.Values(assign.Line, assign.Values, assign.Targets.Length);
+        Debug.Assert(_code.Free == first + places.Length, "each place has its value");
         for (int i = places.Length - 1; i >= 0; i--) Store(assign.Line, places[i], first + i);
     }
 
@@ -240,6 +246,7 @@ internal sealed class Compiler
         _expressions.Temporary(loop.To);
         if (loop.Step != null) _expressions.Temporary(loop.Step);
         else _code.Emit(loop.Line, Opcode.LoadConstant, _code.Take(), 0, _code.Constant(1));
+        Debug.Assert(_code.Free == first + 3, "a numeric loop has three values of its own");
         int prepare = _code.Emit(loop.Line, Opcode.ForPrepare, first);
         int top = _code.Here;
         Declare(loop.Line, loop.Variable, _code.Take());
@@ -255,6 +262,7 @@ internal sealed class Compiler
     {
         int first = _code.Free;
         _expressions.Values(loop.Line, loop.Values, 3);
+        Debug.Assert(_code.Free == first + 3, "a generic loop has three values of its own");
         int start = _code.Emit(loop.Line, Opcode.Jump);
         int top = _code.Here;
         foreach (var variable in loop.Variables) Declare(loop.Line, variable, _code.Take());

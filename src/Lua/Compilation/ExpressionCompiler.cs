@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Lua.Syntax;
 
 namespace Kv.Lua.Compilation;
@@ -158,6 +159,7 @@ internal sealed class ExpressionCompiler
 
     public void Into(Expression expression, int target)
     {
+        Debug.Assert(target < _code.Free, "the register was taken");
         _code.EnsureDepth(expression.Line);
         int free = _code.Free, line = expression.Line;
         switch (expression)
@@ -186,6 +188,7 @@ internal sealed class ExpressionCompiler
             case TableExpression table: _tables.Table(table, target); break;
             case UnaryExpression unary: Unary(unary, target); break;
             case BinaryExpression binary: Binary(binary, target); break;
+            default: Debug.Fail("an expression of a new kind is compiled here"); break;
         }
 
         _code.FreeFrom(free);
@@ -273,6 +276,7 @@ internal sealed class ExpressionCompiler
 
         int last = Temporary(operand);
         names.Add(OperandNames.Of(operand));
+        Debug.Assert(last == first + names.Count - 1, "what is concatenated lies side by side");
         int emitted = _code.Emit(binary.Line, Opcode.Concat, target, first, last);
         for (int i = 0; i < names.Count; i++) _code.Name(emitted, first + i, names[i]);
     }

@@ -66,6 +66,7 @@ internal sealed class FunctionBuilder(FunctionBody body, string chunkName)
 
     public int Emit(int line, Opcode op, int a = 0, int b = 0, int c = 0)
     {
+        Debug.Assert((uint)a <= byte.MaxValue, "a register has eight bits");
         if ((uint)b > OperandMax) throw new LuaException($"{ChunkName}:{line}: constant table overflow");
         _code.Add(new Instruction(op, a, b, c));
         _lines.Add(line);

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Lua.Libraries;
 
@@ -45,6 +46,7 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
     /// <returns>True at the end of what the stage looks for.</returns>
     private bool TryPass(int length)
     {
+        Debug.Assert(length >= 0 && _at + length <= _end, "a piece is within the text");
         if (_stage == Stage.SpacesBehind)
         {
             int last = text.Span.Slice(_end - length, length).LastIndexOfAnyExcept(NumberSyntax.Spaces);
@@ -75,6 +77,7 @@ internal sealed class NumberInPieces(LuaString text, int numberBase) : Continuat
     /// <returns>True when the number is known, or that it is none.</returns>
     private bool TryEnd(out LuaValue value)
     {
+        Debug.Assert(_start <= _end && _at <= _end, "the stages come nearer to the number");
         value = LuaValue.Nil;
         switch (_stage)
         {

@@ -94,6 +94,7 @@ internal sealed class PatternMatch
     /// <returns>Where the match ends, or <see cref="None"/>, or <see cref="Paused"/>.</returns>
     public int TryAt(int place, int patternStart)
     {
+        Debug.Assert(place >= 0 && place <= _text.Length, "a match begins within the text, or at its end");
         if (!_isPaused)
         {
             Captures = 0;
@@ -125,6 +126,7 @@ internal sealed class PatternMatch
     /// <summary>A capture of the last match; without any, the whole of it.</summary>
     public (int Start, int Length, bool IsPosition) Capture(int index, int start, int end)
     {
+        Debug.Assert(index >= 0 && start <= end, "a match has an end");
         if (index >= Captures)
         {
             if (index != 0) throw LuaException.WithPlace("invalid capture index");
@@ -229,6 +231,7 @@ internal sealed class PatternMatch
 
     private bool TryMost(ReadOnlySpan<byte> text, ReadOnlySpan<byte> pattern, ref int s, ref int p, int end, int fewest)
     {
+        Debug.Assert(s >= 0 && s <= text.Length && fewest is 0 or 1, "an item is tried within the text");
         int count = _counted;
         if (pattern[p] == '.')
         {
@@ -315,6 +318,7 @@ internal sealed class PatternMatch
         int index = Captures - 1;
         while (index >= 0 && _lengths[index] != Unfinished) index--;
         if (index < 0) throw LuaException.WithPlace("invalid pattern capture");
+        Debug.Assert(s >= _starts[index], "a capture ends after it begins");
         _lengths[index] = s - _starts[index];
         Push(new Choice { Kind = Kind.Closed, S = index });
     }
@@ -361,6 +365,7 @@ internal sealed class PatternMatch
 
     private static int EndOfClass(ReadOnlySpan<byte> pattern, int p)
     {
+        Debug.Assert(p < pattern.Length, "a class has a beginning");
         if (pattern[p] == '%')
         {
             if (p + 1 >= pattern.Length) throw LuaException.WithPlace("malformed pattern (ends with '%')");
@@ -389,6 +394,7 @@ internal sealed class PatternMatch
 
     private static bool IsInSet(ReadOnlySpan<byte> pattern, byte c, int p, int end)
     {
+        Debug.Assert(pattern[p] == (byte)'[' && end < pattern.Length, "a set has its brackets");
         bool isIn = true;
         if (pattern[p + 1] == '^')
         {

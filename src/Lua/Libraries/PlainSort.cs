@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 
@@ -12,6 +13,7 @@ internal static class PlainSort
 
     public static bool TrySort(LuaTable table, int low, int high)
     {
+        Debug.Assert(low < high, "there is something to sort");
         if (high - low >= Longest || table.IsReadOnly) return false;
         Span<LuaValue> range = table.ArrayRange(low, high);
         if (range.IsEmpty) return false;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 
@@ -225,6 +226,7 @@ internal static class StringFormat
 
         public void Pad(TextParts result, ReadOnlySpan<byte> text)
         {
+            Debug.Assert(Width >= 0, "a width has two digits at most");
             int missing = Width - text.Length;
             if (!IsLeft) Repeat(result, ' ', missing);
             result.Add(text);

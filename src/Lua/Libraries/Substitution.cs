@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>string.gsub, also between two calls of its function.</summary>
@@ -50,6 +52,7 @@ internal sealed class Substitution : Continuation
 
     private int GoOn(ref LuaCall call, int at, int count)
     {
+        Debug.Assert(_stage != Stage.Called || _end >= 0, "a function is called for a match");
         if (_stage == Stage.Called)
         {
             _stage = Stage.Matching;
@@ -110,6 +113,7 @@ internal sealed class Substitution : Continuation
     private bool TryMatch(PatternMatch match, ReadOnlySpan<byte> text)
     {
         int candidate = _isAnchored ? _place : Math.Min(match.NextCandidate(_place), text.Length);
+        Debug.Assert(candidate >= _place, "what was passed is not matched again");
         // Nothing matches before: it is passed as it is.
         _result.Add(_text, _place, candidate - _place);
         _place = _start = candidate;
@@ -147,6 +151,7 @@ internal sealed class Substitution : Continuation
     /// <returns>False when a function of the script is called for it, or it is put aside.</returns>
     private bool TryReplace(ref LuaCall call, PatternMatch match, ReadOnlySpan<byte> text, out int invoked)
     {
+        Debug.Assert(_end >= _start, "there is a match");
         invoked = 0;
         if (_replacement.ToText() is { } form)
         {

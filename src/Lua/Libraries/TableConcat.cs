@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>table.concat: measures what there is, and puts it together, some at a time.</summary>
@@ -50,6 +52,7 @@ internal sealed class TableConcat(LuaTable table, LuaString separator, int from,
     /// <returns>True when all is copied.</returns>
     private bool TryCopy(ref LuaCall call)
     {
+        Debug.Assert(_at <= _length, "no more is copied than was measured");
         int room = TextInPieces.PieceBytes;
         long end = Math.Min(to, _index + PieceValues - 1);
         call.Spend(end - _index + 1);

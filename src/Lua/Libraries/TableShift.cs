@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>table.insert and table.remove where values move by one place: some at a time.</summary>
@@ -14,6 +16,7 @@ internal sealed class TableShift(LuaTable table, int from, int to, LuaValue valu
 
     public override int Resume(ref LuaCall call, int at, int count)
     {
+        Debug.Assert(isUp ? _place >= to : _place <= to, "each round comes nearer to the last place");
         int step = isUp ? -1 : 1;
         // Ends: each round comes nearer to the last place.
         while (_place != to)

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries;
 
 /// <summary>table.sort: a quicksort by the median of three whose comparisons may be calls of a script's
@@ -194,6 +196,7 @@ internal sealed class TableSort(LuaTable table, LuaValue function) : Continuatio
 
     private Step Partition()
     {
+        Debug.Assert(_high - _low >= 2, "there is something between the ends");
         if (_high - _low == 2) return EndRange();
         int middle = Middle;
         _pivot = table[middle];

@@ -85,6 +85,7 @@ internal sealed class RepeatedText : TextInPieces
     public RepeatedText(byte[] bytes, ReadOnlySpan<byte> text)
         : base(bytes)
     {
+        Debug.Assert(text.Length > 0 && bytes.Length % text.Length == 0, "a text is repeated whole");
         // Some of a short text at once.
         int times = Math.Max(1, Math.Min(BlockBytes, bytes.Length) / text.Length);
         _block = new byte[times * text.Length];

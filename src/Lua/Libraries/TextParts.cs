@@ -65,6 +65,7 @@ internal sealed class TextParts(MemoryAccount account)
     /// <summary>Adds a part of a string, which is not copied where it is long.</summary>
     public void Add(LuaString text, int start, int length)
     {
+        Debug.Assert(start >= 0 && length >= 0 && start + length <= text.Length, "it is a part of the text");
         if (length < PartBytes)
         {
             Add(text.Span.Slice(start, length));
@@ -103,6 +104,7 @@ internal sealed class TextParts(MemoryAccount account)
     private void EndPart()
     {
         if (_used == _first) return;
+        Debug.Assert(_used > _first && _used <= _last.Length, "the part has been written");
         _full.Add(_last.AsMemory(_first, _used - _first));
         _fullBytes += _used - _first;
         _first = _used;

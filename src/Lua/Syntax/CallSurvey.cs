@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Syntax;
 
 /// <summary>Finds what a text says of its calls of a host's functions: <see cref="LuaCallSurvey"/>.</summary>
@@ -75,12 +77,14 @@ internal sealed class CallSurvey
         if (areCallersSeen)
             foreach (var parameter in body.Parameters) Mean(parameter, _locals.MeaningOf(parameter));
         Block(body.Block);
+        Debug.Assert(_around.Peek() == body, "functions end in the order in which they begin");
         _around.Pop();
     }
 
     /// <summary>A function that can be run by whoever has its value, as soon as this one has made it.</summary>
     private void FreeBody(FunctionBody body)
     {
+        Debug.Assert(_around.Count > 0, "only the text itself is around nothing");
         Here.Callees.Add(body);
         Body(body, areCallersSeen: false);
     }
@@ -387,6 +391,7 @@ internal sealed class CallSurvey
     /// <summary>The local that an upvalue is, of whichever function around.</summary>
     private LocalVariable? VariableOf(UpvalueExpression upvalue)
     {
+        Debug.Assert(_around.Count > 0, "an outer variable is used in a function");
         int index = upvalue.Index;
         // Ends: with the outermost function.
         foreach (var body in _around)

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Syntax;
 
 /// <summary>The names that are known at a place of a function, while it is read.</summary>
@@ -20,6 +22,7 @@ internal sealed class FunctionScope(FunctionScope? outer, FunctionBody body)
     public void CloseBlock()
     {
         int count = _blocks.Pop();
+        Debug.Assert(count <= _visible.Count, "what a block has declared ends with it");
         _visible.RemoveRange(count, _visible.Count - count);
     }
 

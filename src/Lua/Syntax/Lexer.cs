@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Lua.Syntax;
@@ -64,6 +65,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
     /// <summary>The word after the present one.</summary>
     public TokenKind Peek()
     {
+        Debug.Assert(!_hasPeeked, "one word is looked at ahead");
         var (kind, text, number, line, before, start, at) = (Kind, Text, Number, Line, LineBefore, _start, _at);
         Next();
         (_peeked, _peekedText, _peekedNumber, _peekedLine, _peekedStart, _peekedEnd) = (Kind, Text, Number, Line,
@@ -198,6 +200,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
 
     private TokenKind NameToken()
     {
+        Debug.Assert(IsNameStart(_text[_start]), "a name begins as one");
         while (_at < _text.Length && IsNamePart(_text[_at])) _at++;
         var name = _text[_start.._at];
         if (ReservedWords.Find(name) is { } kind) return kind;
@@ -255,6 +258,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
     /// neither.</summary>
     private readonly int LevelOf()
     {
+        Debug.Assert(_text[_at] == (byte)'[', "a long bracket begins with a bracket");
         int at = _at + 1;
         while (at < _text.Length && _text[at] == '=') at++;
         if (at < _text.Length && _text[at] == '[') return at - _at - 1;
@@ -264,6 +268,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
     /// <returns>What is in it; of a comment nothing.</returns>
     private ReadOnlySpan<byte> LongBracket(int level, bool isComment)
     {
+        Debug.Assert(level >= 0, "the bracket was looked at");
         _at += level + 2;
         if (Current is (byte)'\n' or (byte)'\r' && _at < _text.Length) NewLine();
         List<byte>? before = null;      // what is not as it stands in the text: other ends of lines
@@ -306,6 +311,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
 
     private readonly bool IsClosing(int level)
     {
+        Debug.Assert(_text[_at] == (byte)']', "a long bracket ends with a bracket");
         int end = _at + level + 1;
         if (end >= _text.Length || _text[end] != ']') return false;
         return _text[(_at + 1)..end].IndexOfAnyExcept((byte)'=') < 0;
@@ -313,6 +319,7 @@ internal ref struct Lexer(ReadOnlySpan<byte> text, string chunkName, ReadingWatc
 
     private ReadOnlySpan<byte> QuotedString(byte quote)
     {
+        Debug.Assert(_text[_at] == quote, "the string begins with its quote");
         List<byte>? content = null;     // from the first escape on
         _at++;
         // Ends: each round passes a byte.

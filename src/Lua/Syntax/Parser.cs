@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Lua.Syntax;
@@ -36,6 +37,9 @@ internal ref struct Parser
         body.Block = parser.Block();
         body.LastLine = parser._lexer.Line;
         if (parser._lexer.Kind != TokenKind.EndOfText) throw parser.Expected("<eof>");
+        Debug.Assert(parser._levels == 0 && parser._scope.Body == body, "all that was entered was left");
+        Debug.Assert(parser._expressions.Count + parser._statements.Count + parser._fields.Count == 0,
+            "each list has taken its end off");
         return body;
     }
 
@@ -74,7 +78,11 @@ internal ref struct Parser
             throw new LuaException($"{_chunkName}:{_lexer.Line}: chunk has too many syntax levels");
     }
 
-    private void Leave() => _levels--;
+    private void Leave()
+    {
+        Debug.Assert(_levels > 0, "what is left was entered");
+        _levels--;
+    }
 
     private readonly bool IsBlockEnd =>
         _lexer.Kind is TokenKind.Else or TokenKind.ElseIf or TokenKind.End or TokenKind.Until or TokenKind.EndOfText;
@@ -106,6 +114,7 @@ internal ref struct Parser
 
     private static T[] TakeFrom<T>(List<T> list, int start)
     {
+        Debug.Assert(start >= 0 && start <= list.Count, "a list within a list is taken off first");
         T[] taken = [.. CollectionsMarshal.AsSpan(list)[start..]];
         list.RemoveRange(start, taken.Length);
         return taken;
@@ -143,6 +152,7 @@ internal ref struct Parser
         _scope.Loops++;
         var block = Block();
         _scope.Loops--;
+        Debug.Assert(_scope.Loops >= 0, "loops end in their function");
         return block;
     }
 
@@ -249,6 +259,7 @@ internal ref struct Parser
 
     private AssignStatement Function(int line)
     {
+        Debug.Assert(_lexer.Kind == TokenKind.Function, "the word was looked at");
         _lexer.Next();
         Expression target = Name(_lexer.Line, TakeName());
         bool isMethod = false;
@@ -576,6 +587,7 @@ internal ref struct Parser
         body.LastLine = _lexer.Line;
         TakeMatching(TokenKind.End, "end", "function", line);
         _scope.CloseBlock();
+        Debug.Assert(_scope.Body == body && _scope.Loops == 0, "functions and loops nest");
         _scope = _scope.Outer!;
         return body;
     }

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Syntax;
 
 /// <summary>The words of the language that cannot be names.</summary>
@@ -11,6 +13,7 @@ internal static class ReservedWords
     /// <summary>The kind of a word; null: it is a name.</summary>
     public static TokenKind? Find(ReadOnlySpan<byte> word)
     {
+        Debug.Assert(!word.IsEmpty, "a name has a letter");
         int letter = word[0] - 'a';
         if (word.Length > LengthMax || (uint)letter >= 26 || s_byLetter[letter] is not { } words) return null;
         foreach (var (known, kind) in words)
@@ -24,6 +27,7 @@ internal static class ReservedWords
         for (var kind = TokenKind.And; kind <= TokenKind.While; kind++)
         {
             byte[] word = System.Text.Encoding.ASCII.GetBytes(kind.ToString().ToLowerInvariant());
+            Debug.Assert(word.Length <= LengthMax, "the longest word is known");
             made[word[0] - 'a'] = [.. made[word[0] - 'a'] ?? [], (word, kind)];
         }
 

@@ -74,6 +74,9 @@ internal sealed class BlockedClients : IDisposable
         try
         {
             var places = Join(ref context, command, type, keys);
+            // What the command itself has changed, as a consumer made or a key expired, is an entry of its own: its
+            // ticket was drawn under locks let go of since, and who serves says what it does before it changes.
+            context.Events.EndCommand(context.Sent);
             for (int i = 0; i < places.Length && command.IsWaiting; i++) context.Waits.Serve(places[i].Key);
             if (command.IsServed)
             {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 
@@ -50,6 +51,7 @@ internal sealed class BufferLimitsType : OptionType<OutputBufferLimits>
 
     private static bool TryReadLimit(ReadOnlySpan<string> words, out OutputBufferLimit limit)
     {
+        Debug.Assert(words.Length == 3, "a limit has three numbers");
         limit = default;
         if (!MemorySize.TryParse(words[0], out ulong hard) || hard > long.MaxValue) return false;
         if (!MemorySize.TryParse(words[1], out ulong soft) || soft > long.MaxValue) return false;

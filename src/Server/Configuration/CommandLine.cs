@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>Takes the program's arguments apart into lines, as if each option stood in a file.</summary>
@@ -60,6 +62,7 @@ internal sealed class CommandLine
 
     private void ParseLong(string arg)
     {
+        Debug.Assert(arg.Length >= 2 && arg[1] == '-', "the dashes were looked at");
         int end = arg.AsSpan().IndexOfAny(" \t=");
         string name = end < 0 ? arg[2..] : arg[2..end];
         if (Find(name) is not { } option)
@@ -95,6 +98,7 @@ internal sealed class CommandLine
     /// <summary>Adds an option with the arguments that follow it, up to the next option.</summary>
     private void AddOption(Option option, string written, List<string> words)
     {
+        Debug.Assert(words.Count > 0, "an option has a name");
         if (words.Count == 1 && _at < _args.Count && option.TakesAnyText && !IsKnownOption(_args[_at]))
             words.Add(_args[_at++]);        // also when it begins with a dash: a password may
         while (_at < _args.Count && !StartsOption(_args[_at])) words.Add(_args[_at++]);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Patterns;
@@ -82,6 +83,7 @@ internal static class ConfigFile
     private static void ReadLine(string origin, string text, List<ConfigLine> lines, List<OptionProblem> problems,
         int depth)
     {
+        Debug.Assert(depth <= DepthMax && text.Length > 0, "a line has something in it, and includes are bounded");
         var words = ConfigLine.Split(text);
         var line = new ConfigLine(origin, text, words ?? [text.Split(' ', '\t')[0]]);
         if (words is null)

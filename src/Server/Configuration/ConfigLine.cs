@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 
 namespace Kv.Server.Configuration;
@@ -117,6 +118,7 @@ internal sealed record ConfigLine(string Origin, string Text, IReadOnlyList<stri
     /// backslash.</summary>
     private static byte Unescape(ReadOnlySpan<byte> input, ref int at)
     {
+        Debug.Assert(at < input.Length, "something follows the backslash");
         byte letter = input[at++];
         if (letter == 'x' && input.Length - at >= 2 && char.IsAsciiHexDigit((char)input[at])
             && char.IsAsciiHexDigit((char)input[at + 1]))

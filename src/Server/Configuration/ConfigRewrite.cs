@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 
 namespace Kv.Server.Configuration;
@@ -93,6 +94,7 @@ internal static class ConfigRewrite
     private static string? Next(string line, Option option, string said, ServerOptions options, List<string> texts,
         bool isLast)
     {
+        Debug.Assert(!option.IsStartOnly, "what holds for a start alone is in no file");
         // What adds up begins anew behind an empty one, as this class writes it; more lines follow.
         if (option.AddsUp && said.Length == 0 && !isLast && !texts.Contains("\"\"")) return line;
         if (texts.Count == 0) return null;

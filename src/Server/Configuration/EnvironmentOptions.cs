@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>
@@ -66,6 +68,7 @@ internal static class EnvironmentOptions
 
     private static Option? Find(string variable, out bool isFile)
     {
+        Debug.Assert(variable.StartsWith(Prefix, StringComparison.Ordinal), "the prefix was looked at");
         isFile = false;
         if (FindNormalized(NameOf(variable)) is { } option) return option;
         if (!variable.EndsWith(FileSuffix, StringComparison.Ordinal)) return null;

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>Where the present value of each option comes from.</summary>
@@ -21,6 +23,8 @@ internal sealed class OptionOrigins
     /// <summary>Notes who has set an option; what adds up keeps the places that came before.</summary>
     public void Note(Option option, string where, bool adds = false)
     {
+        Debug.Assert(where.Length > 0 && (uint)option.Row < (uint)_where.Length,
+            "an option of the table is set by somebody");
         ref string? place = ref _where[option.Row];
         // Volatile: a client may read it now.
         Volatile.Write(ref place, adds && place is { Length: < CharsMax } ? $"{place}, {where}" : where);

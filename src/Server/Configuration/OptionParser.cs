@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>Makes the options of a server out of a file, the environment and the command line. Later ones
@@ -82,6 +84,7 @@ public static class OptionParser
     private static void Assign(ConfigLine line, Option option, ServerOptions options,
         Dictionary<Option, ConfigLine> last, List<OptionProblem> problems)
     {
+        Debug.Assert(line.Words.Count > 0, "a line has a name");
         string remedy = $"{option.Name} takes {option.Expects}";
         if (line.Words.Count == 1 || (line.Words.Count > 2 && !option.ManyWords))
         {

@@ -142,6 +142,7 @@ internal static class OptionTable
     private static SetResult SetLatched(ServerOptions options,
         List<(string AskedFor, Option Option, string Text)> changes)
     {
+        Debug.Assert(options.ChangeLock.IsHeldByCurrentThread, "options change one after another");
         var defaults = new ServerOptions();
         var undo = new List<(Option Option, object Old)>();
         foreach (var (name, option, text) in changes)
@@ -155,6 +156,7 @@ internal static class OptionTable
 
         // First what can refuse. The others cannot, and some could not be undone by a second call: that of requirepass
         // replaces all passwords of the default user, by none where requirepass is empty again.
+        Debug.Assert(undo.Count == changes.Count, "each can be put back");
         var order = changes.OrderBy(change => change.Option.Change != OptionChange.ByHandler).ToList();
         for (int i = 0; i < order.Count; i++)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 
 namespace Kv.Server.Configuration;
@@ -117,7 +118,11 @@ internal sealed class WordType<T> : OptionType<T>
     {
         _words = new string[words.Length];
         _values = new T[words.Length];
-        for (int i = 0; i < words.Length; i++) (_words[i], _values[i]) = words[i];
+        for (int i = 0; i < words.Length; i++)
+        {
+            Debug.Assert(Array.IndexOf(_words, words[i].Word) < 0, "a word has one meaning");
+            (_words[i], _values[i]) = words[i];
+        }
     }
 
     public override string Expects => string.Join(", ", _words);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Configuration;
 
 /// <summary>"Did you mean", for names of options.</summary>
@@ -51,6 +53,7 @@ internal static class Suggestion
             }
         }
 
+        Debug.Assert(d[a.Length, b.Length] <= Math.Max(a.Length, b.Length), "to write all of it anew is the most");
         return d[a.Length, b.Length];
     }
 }

@@ -141,6 +141,7 @@ internal unsafe ref struct CommandArguments
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly long UsualExpiry(int index)
     {
+        Debug.Assert(index + 1 < _count, "the number follows its unit");
         Argument* unit = _items + index;
         if (unit->Length != 2) return 0;
         int letters = *(ushort*)unit->Pointer | 0x2020;
@@ -214,6 +215,7 @@ internal unsafe ref struct CommandArguments
         block = default;
         int index = _next;
         if (index >= _count || _failed) return MissingSlow();
+        Debug.Assert(_blocks != null || !_items[index].IsInBlock, "an argument in a block is in one of the session's");
         _next = index + 1;
         if (_items[index].IsInBlock) block = _blocks!.Find(_items[index].Pointer);
         return new(_items[index].Pointer, _items[index].Length);
@@ -234,6 +236,7 @@ internal unsafe ref struct CommandArguments
     /// <param name="upper">The word in upper case.</param>
     public readonly bool FollowsWord(int index, ReadOnlySpan<byte> upper, int count)
     {
+        Debug.Assert(index < _count && count > 0, "it is an argument");
         for (int i = Math.Max(1, index - count); i < index; i++)
             if (CommandName.Equal(upper, this[i].Span)) return true;
         return false;
@@ -253,6 +256,7 @@ internal unsafe ref struct CommandArguments
     /// <param name="error">The error for anything else.</param>
     public long NextInt64(long min, long max, ReadOnlySpan<byte> error)
     {
+        Debug.Assert(min <= max && !error.IsEmpty, "some number is right");
         var text = NextBytes();
         if (_failed) return 0;
         if (NumberText.TryParseInt64(text, out long value) && value >= min && value <= max) return value;
@@ -278,6 +282,7 @@ internal unsafe ref struct CommandArguments
     /// <param name="upper">The word in upper case.</param>
     public bool TryKeyword(ReadOnlySpan<byte> upper)
     {
+        Debug.Assert(!upper.ContainsAnyInRange((byte)'a', (byte)'z'), "a keyword is given in upper case");
         if (!PeekKeyword(upper)) return false;
         _next++;
         return true;
@@ -310,6 +315,7 @@ internal unsafe ref struct CommandArguments
     /// <param name="count">How many there are.</param>
     public void RequireAtMost(long count, int most, string what)
     {
+        Debug.Assert(count >= 0 && most > 0 || _failed, "arguments are counted");
         if (count > most)
             Fail(System.Text.Encoding.ASCII.GetBytes($"ERR too many {what}, at most {most} are taken at once"));
     }

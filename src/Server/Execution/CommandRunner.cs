@@ -90,7 +90,10 @@ internal sealed unsafe class CommandRunner : IDisposable
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Call(ref CommandContext context, CommandHandler handler, ref CommandCounts counts)
     {
+        var promises = default(HandlerPromises);
+        promises.Begin(ref context);
         handler(ref context);
+        promises.Check(ref context);
         counts.Calls++;
         if (!_reply.IsDone) Finish(ref context, isFirstTurn: true);
         if (_store.HasArrivals) ServeArrivals(ref context);
@@ -234,7 +237,10 @@ internal sealed unsafe class CommandRunner : IDisposable
     private static void RunPartNow(ref CommandContext context)
     {
         if (context.Session.Tracking is { } tracking) TrackedReads.Remember(ref context, tracking);
+        var promises = default(HandlerPromises);
+        promises.Begin(ref context);
         context.Command.Handler!(ref context);
+        promises.Check(ref context);
     }
 
     private void NotePart(ref CommandContext context, in QueuedCommand queued)
@@ -305,6 +311,9 @@ internal sealed unsafe class CommandRunner : IDisposable
         long begin = Stopwatch.GetTimestamp();
         SlowSince = begin;
         bool isDone = steps.Step(ref context);
+        Debug.Assert(_store.HoldsNothing, "what a step holds it lets go of, or leaves to the next one's own session");
+        Debug.Assert(!isDone || _reply.Owed <= 0 || session.Steps != steps || HasOwnReplies(context.Command),
+            "the last step has written the reply");
         context.Command.Changes?.NoteStep(ref context);
         context.Args.Begin(null, 0, 0, 0, 0, null);     // the steps' own may be gone
         long ticks = _counters.ByCommand[context.Command.Id].AddStep(begin);

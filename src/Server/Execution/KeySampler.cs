@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Diagnostics;
 using Kv.Server.Sessions;
@@ -42,6 +43,7 @@ internal sealed unsafe class KeySampler(KvServer server, StoreSession store) : I
         int index = command.SoleKey, keys = 1;
         var spec = command.Keys[0];
         if (index == 0 && !TryChoose(command, args, out index, out spec, out keys)) return;
+        Debug.Assert(index > 0 && index < args.Count && keys > 0, "a key is one of the arguments");
         var name = args[index];
         if (index != keyIndex) hash = store.HashKey(name.Pointer, name.Length);
         bool isWrite = (KeyFinder.Access(spec, args, 0) & KeyAccess.RO) == 0;

@@ -18,6 +18,7 @@ internal unsafe struct QueuedKeys(KvServer server, int database)
     public bool TryAdd(CommandQueue commands, IKeySink sink, int most, out bool isDone)
     {
         Debug.Assert(most > 0, "each call gets on");
+        Debug.Assert(_command <= commands.Count, "each command is looked at once");
         isDone = false;
         for (; _command < commands.Count; _command++, _spec = 0)
         {

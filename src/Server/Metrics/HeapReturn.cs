@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Metrics;
@@ -83,6 +84,7 @@ internal sealed class HeapReturn
 
     private void Collect()
     {
+        Debug.Assert(_rounds > 0, "a collection is one of so many");
         _untilRound = 1 + (int)(_figures.LiveBytes / MarkedBytesPerTick);
         _figures.Collect();
     }

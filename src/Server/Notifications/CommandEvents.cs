@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Server.Effects;
 using Kv.Storage;
@@ -106,6 +107,7 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     /// <param name="second">Is published as well; not if the key is gone.</param>
     public void Arm(KeyEvent first, KeyEvent second = KeyEvent.None)
     {
+        Debug.Assert(second == KeyEvent.None || first != KeyEvent.None, "the second event follows a first");
         (_first, _second) = (first, second);
         _arrivals.HasNotes = true;       // the end of the command is to undo it
     }
@@ -115,6 +117,7 @@ internal sealed class CommandEvents(KeyspaceEvents events) : IKeyListener
     [MethodImpl(MethodImplOptions.NoInlining)]
     public void Add(KeyEvent what, int database, ReadOnlySpan<byte> key)
     {
+        Debug.Assert(what != KeyEvent.None, "an event has a name");
         int place = Find(database, key);
         var facts = place < 0 ? default : _notes[place].Facts;
         if (place >= 0) _notes.RemoveAt(place);

@@ -161,6 +161,7 @@ internal sealed class KeyspaceEvents : IKeyListener
 
     private void Listen()
     {
+        Debug.Assert(_heardGuard.IsHeldByCurrentThread, "what is heard changes under the lock");
         var heard = HeardFor(Asked);
         if (_isFed) heard |= HeardNotes.Changes | HeardNotes.Ends;
         _store.Watches.Heard = heard;
@@ -186,6 +187,7 @@ internal sealed class KeyspaceEvents : IKeyListener
         length += NumberText.FormatInt64(database, channel[length..]);
         "__:"u8.CopyTo(channel[length..]);
         length += 3;
+        Debug.Assert(length + rest.Length <= most, "a channel has the room that was counted");
         rest.CopyTo(channel[length..]);
         _engine.Publish(channel[..(length + rest.Length)], payload);
         if (rented != null) ArrayPool<byte>.Shared.Return(rented);

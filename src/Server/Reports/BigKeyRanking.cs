@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Execution;
@@ -19,6 +20,7 @@ internal static class BigKeyRanking
     public static List<BigKey> First(IEnumerable<BigKey> keys, UserRules? rules, DataType type, bool byElements,
         int countMax)
     {
+        Debug.Assert(countMax > 0, "some are asked for");
         var known = keys.Where(key => (type == DataType.Any ? !byElements || key.Size.Type != DataType.String
             : key.Size.Type == type) && (rules == null || rules.MayKnow(key.Name)));
         return

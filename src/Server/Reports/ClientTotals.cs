@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Sessions;
 
 namespace Kv.Server.Reports;
@@ -19,6 +20,7 @@ internal readonly record struct ClientTotals(
             if (session.IsReserved) reserved++;
             if (session.Transaction is { Watches.Count: > 0 }) watching++;
         }
+        Debug.Assert(buffers >= 0 && replicas >= 0, "what a client holds is counted once");
         return new(buffers, replicas, inputMax, outputMax, reserved, watching);
     }
 }

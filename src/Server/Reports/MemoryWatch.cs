@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using Kv.Server.Metrics;
 using Kv.Storage;
@@ -68,6 +69,7 @@ internal sealed class MemoryWatch : IDisposable
     internal void Look(long tickMs)
     {
         long evicted = _store.Stats.EvictedKeys;
+        Debug.Assert(evicted >= _evicted, "evicted keys are counted up");
         bool isFull = _store.IsOverBudget && _store.Room.WasFull;
         var state = isFull ? MemoryState.Full : evicted != _evicted ? MemoryState.Evicting : MemoryState.Ok;
         _evicted = evicted;
@@ -106,6 +108,7 @@ internal sealed class MemoryWatch : IDisposable
 
     private void Write(MemoryState state, long evicted)
     {
+        Debug.Assert(state != MemoryState.Ok && evicted >= 0, "memory is short");
         var level = state == MemoryState.Full ? LogLevel.Warning : LogLevel.Information;
         string what = state == MemoryState.Full ? "writes are refused, and nothing may be evicted"
             : string.Create(CultureInfo.InvariantCulture, $"{evicted} keys were evicted");

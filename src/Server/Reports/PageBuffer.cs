@@ -26,6 +26,7 @@ internal sealed class PageBuffer : IBufferWriter<byte>, IDisposable
     /// <inheritdoc/>
     public Memory<byte> GetMemory(int sizeHint = 0)
     {
+        Debug.Assert(sizeHint >= 0, "room is counted");
         Reserve(sizeHint);
         return _bytes.AsMemory(Length);
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 
@@ -47,6 +48,7 @@ internal static class PrometheusText
 
     internal static void WriteSample(PageBuffer page, string name, string[] labels, Sample sample)
     {
+        Debug.Assert(sample.Labels.Length == labels.Length, "each label has a value");
         Append(page, name);
         for (int i = 0; i < labels.Length; i++)
         {

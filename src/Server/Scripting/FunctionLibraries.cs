@@ -128,6 +128,7 @@ internal sealed class FunctionLibraries(CommandTable commands,
 
     private void Say(EffectBytes effects)
     {
+        Debug.Assert(_changes.IsHeldByCurrentThread, "what is done is said in its order");
         if (!effects.IsEmpty && Feed is { IsOn: true } feed) feed.AddOther(effects);
     }
 
@@ -152,6 +153,7 @@ internal sealed class FunctionLibraries(CommandTable commands,
 
     private void Publish(FunctionLibrary[] libraries)
     {
+        Debug.Assert(_changes.IsHeldByCurrentThread, "libraries change one after another");
         var functions = FunctionsOf(libraries);
         long before = Bytes;
         _now = new Content(libraries, functions);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Scripting;
@@ -27,6 +28,7 @@ internal sealed class IdleRuns(StoreSession store)
         {
             if (_count == 0) return null;
             var run = _runs[--_count];
+            Debug.Assert(run != null, "there are as many as are counted");
             _runs[_count] = null;
             return run;
         }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -82,6 +83,7 @@ internal sealed unsafe class LargeText<T>(HeldCommand command, int place, Action
 
     private void Copy()
     {
+        Debug.Assert(!_isStarted && _copied <= _text.Length, "a text is copied once, before it is read");
         int length = Math.Min(CopiedBytes, _text.Length - _copied);
         command.Items[place].Span.Slice(_copied, length).CopyTo(_text.AsSpan(_copied));
         _copied += length;
@@ -89,6 +91,7 @@ internal sealed unsafe class LargeText<T>(HeldCommand command, int place, Action
 
     private void Start(Session client)
     {
+        Debug.Assert(!_isStarted && _copied == _text.Length, "a text is read once, when all of it is there");
         _isStarted = true;
         // Parked before it can be woken.
         client.Park(long.MaxValue);
@@ -114,6 +117,7 @@ internal sealed unsafe class LargeText<T>(HeldCommand command, int place, Action
 
     private void GoOn(ref CommandContext context)
     {
+        Debug.Assert(Volatile.Read(ref _state) == Done, "the text was read");
         try
         {
             if (_failure is ScriptRefusedException refusal)

@@ -34,6 +34,7 @@ internal sealed class LoneRest(ScriptRun run, Session client, StoreSession store
     /// <summary>Runs all of it, with the pause that the session has taken over.</summary>
     public void Run()
     {
+        Debug.Assert(store.Presence.PausesOthers, "a script that goes on alone stops all others");
         long begin = Stopwatch.GetTimestamp();
         try
         {

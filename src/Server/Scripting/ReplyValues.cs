@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Lua;
 using Kv.Protocol;
 using Kv.Server.Sessions;
@@ -35,7 +36,10 @@ internal ref struct ReplyValues
         {
             var reader = new ReplyValues(machine, output, store);
             if (reader._reply[0] is RespType.Error) error = new LuaString(reader.Line());
-            return error == null ? reader.Read() : LuaValue.Nil;
+            if (error != null) return LuaValue.Nil;
+            var value = reader.Read();
+            Debug.Assert(reader._at == reader._reply.Length, "a command has one reply, and all of it was read");
+            return value;
         }
         finally
         {
@@ -116,6 +120,7 @@ internal ref struct ReplyValues
 
     private LuaValue Pairs(int count)
     {
+        Debug.Assert(count >= 0, "a map that is missing is null");
         var table = _machine.NewTable(0, count);
         for (int i = 0; i < count; i++)
         {
@@ -128,6 +133,7 @@ internal ref struct ReplyValues
 
     private LuaValue Members(int count)
     {
+        Debug.Assert(count >= 0, "a set that is missing is null");
         var table = _machine.NewTable(0, count);
         for (int i = 0; i < count; i++) table[Read()] = true;
         return Field(ReplyFields.Set, table);
@@ -147,7 +153,8 @@ internal ref struct ReplyValues
 
     private long Number()
     {
-        NumberText.TryParseInt64(Line(), out long value);
+        bool isNumber = NumberText.TryParseInt64(Line(), out long value);
+        Debug.Assert(isNumber, "the server writes whole numbers");
         return value;
     }
 
@@ -162,6 +169,7 @@ internal ref struct ReplyValues
     private ReadOnlySpan<byte> Line()
     {
         int end = _reply[_at..].IndexOf((byte)'\r');
+        Debug.Assert(end > 0, "a frame has a type and an end");
         var line = _reply.Slice(_at + 1, end - 1);
         _at += end + 2;
         return line;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using Kv.Lua;
 using Kv.Protocol;
 
@@ -61,6 +62,7 @@ internal readonly ref struct ResultReply(ReplyWriter reply, RespVersion version)
 
     private void WriteTable(LuaTable table, int depth)
     {
+        Debug.Assert(depth <= DepthMax, "tables nest so deep");
         if (table[ReplyFields.Err].AsString is { } error) reply.WriteError(OneLine(error.Span));
         else if (table[ReplyFields.Ok].AsString is { } ok) WriteStatus(ok.Span);
         else if (table[ReplyFields.Double] is { IsNumber: true } number) reply.WriteDouble(number.AsNumber);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
 using Kv.Lua;
@@ -56,6 +57,7 @@ internal sealed unsafe class ScriptArguments(Store store) : IDisposable
 
         *(ulong*)at = 0;
         Bytes = at - _memory;
+        Debug.Assert(Bytes <= _bytes - sizeof(ulong), "the arguments and the room after them were counted");
         return true;
     }
 

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using Kv.Server.Execution;
 
 namespace Kv.Server.Scripting;
@@ -82,6 +83,7 @@ internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, 
     // Down to three quarters of the limit, so that the search through all of them is worth it.
     private void DropOldest(Script newest)
     {
+        Debug.Assert(_changes.IsHeldByCurrentThread && !newest.IsPinned, "only those that pass are dropped");
         long most = limitBytes() / 4 * 3;
         foreach (var script in _scripts.Values.Where(script => !script.IsPinned)
             .OrderBy(script => script.LastUse).ToList())
@@ -90,12 +92,14 @@ internal sealed class ScriptCache(CommandTable commands, Func<long> limitBytes, 
             if (script == newest) continue;
             _scripts.TryRemove(script.Sha, out _);
             _passingBytes -= script.Bytes;
+            Debug.Assert(_passingBytes >= 0, "each script is counted once");
             Account(-script.Bytes);
         }
     }
 
     private void Account(long bytes)
     {
+        Debug.Assert(_changes.IsHeldByCurrentThread && _bytes + bytes >= 0, "each script is counted once");
         Volatile.Write(ref _bytes, _bytes + bytes);
         charge(bytes);
     }

@@ -61,6 +61,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
     /// <param name="client">For whom: what its user may not do the script may not.</param>
     public void Begin(ScriptCode script, bool isReadOnly, Session client)
     {
+        Debug.Assert(_script == null && _steppedRunner == null, "one script at a time");
         _script = script;
         _client = client;
         // Written where they differ only: a new user's rights have to be looked up, though no user has changed since
@@ -171,6 +172,7 @@ internal sealed class ScriptCalls(KvServer server, LuaMachine machine, RaisedErr
         if ((command.Flags & CommandFlags.Write) != 0 && !fate.TryWrite())
             return Fail(ref call, isProtected, "ERR " + ScriptErrors.Killed);
         _output.Reply.Version = Version;
+        Debug.Assert(_output.Buffer.Length == 0 && _output.ReferenceCount == 0, "the last reply was taken");
         if (_standIn.Tracking is { Remembers: true } tracking && (command.Flags & CommandFlags.ReadOnly) != 0)
             NoteDeclared(tracking);
         RunPart(runner, ref context, new QueuedCommand(command, items, count, null, null));

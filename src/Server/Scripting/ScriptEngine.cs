@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using Kv.Lua;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -50,6 +51,7 @@ internal sealed class ScriptEngine(KvServer server) : IDisposable
 
     public void GiveBack(ScriptRun run, StoreSession store)
     {
+        Debug.Assert(!run.Holds, "a run that is given back holds nothing");
         var idle = run.Idle!.Store == store ? run.Idle : _idle.GetOrAdd(store, static store => new IdleRuns(store));
         if (!idle.TryAdd(run)) run.Discard();
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
 using Kv.Server.Execution;
@@ -61,6 +62,7 @@ internal sealed class ScriptProgram
     /// <param name="keys">How many of those from here on are keys; the rest are the script's own.</param>
     public void TakeArguments(ref CommandContext context, int keys)
     {
+        Debug.Assert(keys >= 0 && keys <= context.Args.Remaining, "the keys are arguments");
         _keys.Clear();
         _argv.Clear();
         _arguments.TakeBack();
@@ -176,6 +178,7 @@ internal sealed class ScriptProgram
     /// <returns>False: this time the library did not register it, which it did when it was loaded.</returns>
     private bool TryBeginFunction()
     {
+        Debug.Assert(_isLoading, "a library is loaded before its function runs");
         _kept.End(((LibraryFunction)_script!).Text);
         if (_body == null)
         {

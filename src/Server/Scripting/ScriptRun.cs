@@ -216,6 +216,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
 
     private unsafe void BeginAwaited(ref CommandContext context)
     {
+        Debug.Assert(_keyCount > 0, "it waits for its keys");
         var command = _awaiting!;
         var session = context.Session;
         context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, session.Blocks);
@@ -260,6 +261,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// it is to be called again in a later turn.</returns>
     private bool TryRunHolding(ref CommandContext context, int first, int keys)
     {
+        Debug.Assert(keys > 0 && _work == null, "keys are held once");
         var store = context.Store;
         StoreStatus status;
         bool comesAgain = !context.Session.HasComeAgainForLong;
@@ -361,6 +363,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Runs while all others stand still; waits for later turns as long as they cannot be stopped.</summary>
     private void RunAlone(ref CommandContext context)
     {
+        Debug.Assert(!_fate.HasWritten, "what has changed something is not begun anew");
         if (context.Store.Presence.IsTurnedAway || context.Store.Presence.MeetsLongWork)
         {
             // It may have waited for its turn, and now others are told this.
@@ -403,6 +406,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <returns>False: the store has all the sessions that it can have.</returns>
     private bool TryLeave(ref CommandContext context)
     {
+        Debug.Assert(_rest == null && context.Store.Presence.PausesOthers, "it stops all others, and leaves once");
         if (!_server.Store.Sessions.TryCreate(out var session))
         {
             context.Store.Presence.MarkPauseLong();
@@ -468,6 +472,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Begins the script, or begins it anew.</summary>
     private void Start()
     {
+        Debug.Assert(!_fate.HasWritten, "what has changed something is not begun anew");
         _commands.Start();
         _program.Start(_script!);
         _outcome = LuaOutcome.Suspended;

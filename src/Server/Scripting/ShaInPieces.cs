@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Security.Cryptography;
 using System.Text;
 using Kv.Lua;
@@ -30,6 +31,7 @@ internal sealed class ShaInPieces
 
     private int GoOn(ref LuaCall call, LuaString text)
     {
+        Debug.Assert(_done <= text.Length, "each piece is taken once");
         // Ends: each round takes a piece.
         while (_done < text.Length)
         {

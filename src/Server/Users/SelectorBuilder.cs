@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Execution;
 using Kv.Server.Patterns;
@@ -128,6 +129,7 @@ internal sealed class SelectorBuilder
     {
         _keysAt.Add(pattern, _keys.Count);
         _keys.Add(key);
+        Debug.Assert(_keysAt.Count == _keys.Count, "each pattern is there once");
     }
 
     private void ClearKeys()
@@ -202,6 +204,8 @@ internal sealed class SelectorBuilder
 
     private void Set(Command command, bool isAllowed)
     {
+        Debug.Assert(command.Subcommands.Length == 0 || command.Container == null,
+            "subcommands have none of their own");
         _commands.Set(command.Id, isAllowed);
         foreach (var subcommand in command.Subcommands) _commands.Set(subcommand.Id, isAllowed);
     }
@@ -219,6 +223,7 @@ internal sealed class SelectorBuilder
         _rules.RemoveAll(rule => rule.Name == name
             || (rule.Name.StartsWith(name, StringComparison.Ordinal) && rule.Name[name.Length] == '|'));
         _rules.Add(new CommandRule(isAllowed, name));
+        Debug.Assert(_rules[0].Name == All, "the first rule is about all commands");
     }
 
     private static byte[] Upper(string word)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Security.Cryptography;
 using System.Text;
@@ -167,8 +168,10 @@ internal sealed class UserBuilder
 
     private string? AddHash(byte[] hash)
     {
+        Debug.Assert(hash.Length == SHA256.HashSizeInBytes, "only hashes of passwords are kept");
         _needsNoPassword = false;
         if (_hashesHeld.Add(Encoding.Latin1.GetString(hash))) _hashes.Add(hash);
+        Debug.Assert(_hashes.Count == _hashesHeld.Count, "each password is kept once");
         return null;
     }
 
@@ -176,6 +179,7 @@ internal sealed class UserBuilder
     {
         if (!_hashesHeld.Remove(Encoding.Latin1.GetString(hash))) return RuleError.NoSuchPassword;
         _hashes.RemoveAll(each => each.AsSpan().SequenceEqual(hash));
+        Debug.Assert(_hashes.Count == _hashesHeld.Count, "each password is kept once");
         return null;
     }
 

@@ -142,7 +142,8 @@ internal sealed class UserTable
         lock (_guard)
         {
             var builder = new UserBuilder(_commands, HasAllChannels, Default.Rules);
-            builder.TryApply(PasswordRules(options), out _, out _);
+            bool areRules = builder.TryApply(PasswordRules(options), out _, out _);
+            Debug.Assert(areRules, "any text may be a password");
             Default.Rules = builder.Build();
             PublishLatched();
         }
@@ -239,7 +240,8 @@ internal sealed class UserTable
     private UserRules Build(IEnumerable<string> rules)
     {
         var builder = new UserBuilder(_commands, hasAllChannels: true);
-        builder.TryApply(rules, out _, out _);
+        bool areRules = builder.TryApply(rules, out _, out _);
+        Debug.Assert(areRules, "the server's own rules are right");
         return builder.Build();
     }
 

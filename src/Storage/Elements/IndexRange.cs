@@ -17,6 +17,7 @@ internal static class IndexRange
         if (first < 0) first = Math.Max(0, first + count);
         if (last < 0) last += count;
         last = Math.Min(last, count - 1);
+        Debug.Assert(last < first || (first >= 0 && last < count), "a range is resolved within the length");
         return last < first ? 0 : last - first + 1;
     }
 }

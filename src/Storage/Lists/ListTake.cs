@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements from an end of a list: all are written, then removed.</summary>
@@ -12,6 +14,7 @@ internal struct ListTake
     /// <param name="most">How many, or all if there are fewer.</param>
     public ListTake(ListValue list, bool left, long most)
     {
+        Debug.Assert(most >= 0, "elements are counted");
         long has = list.Count, count = Math.Min(most, has);
         _range = new ListRange(left ? 0 : has - 1, count, backwards: !left);
         _rest = new ListTrim(left ? count : 0, has - count);

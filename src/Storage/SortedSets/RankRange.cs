@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements of a sorted set that follow each other.</summary>
@@ -19,6 +21,7 @@ internal struct RankRange(long first, long count, bool descending)
     public bool Run<TSink, TBudget>(in SortedSetView set, TSink sink, ref TBudget budget)
         where TSink : IScoreSink where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_left >= 0 && _left <= set.Count, "no more are wanted than there are");
         long left = _left;
         if (left == 0) return true;
         var walk = set.From(_rank, descending);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Storage;
 
 /// <summary>Elements of a sorted set that follow each other, removed.</summary>
@@ -14,6 +16,8 @@ internal struct RankRemoval(long first, long count)
     public bool Run<TBudget>(HeldValue value, ref TBudget budget) where TBudget : struct, IStepBudget
     {
         if (_left == 0) return true;
+        Debug.Assert(first >= 0 && _left >= 0 && first + _left <= new SortedSetValue(value).Count,
+            "what goes is there");
         var set = new SortedSetValue(value);
         while (_left > 0)
         {

@@ -36,8 +36,15 @@ internal readonly ref struct ExpiredFields(HeldValue value)
 
         _value.NoteFieldExpiry(had: true, removed);
         if (removed != 0) _value.Tell(KeyNote.FieldsExpired);
-        if (_value.View.Exists && IsEmpty) _value.Delete();
-        else if (removed != 0) _value.NoteIfSparse();
+        if (_value.View.Exists && IsEmpty)
+        {
+            _value.Delete();
+            _value.SeeTime();
+        }
+        else if (removed != 0)
+        {
+            _value.NoteIfSparse();
+        }
     }
 
     private bool IsEmpty => _value.Kind == ValueKind.PackedHash

@@ -249,6 +249,10 @@ internal readonly unsafe ref struct HeldValue
         Record.WriteWord(_held.Record, _held.Word | RecordWord.Lock);      // views go by it
     }
 
+    /// <summary>Says, in builds with assertions, that the deletion just made was no command's.</summary>
+    [Conditional("DEBUG")]
+    public void SeeTime() => _changes.SeeTime();
+
     private ref struct ReplaceBytes(ValueKind kind, ReadOnlySpan<byte> content, long expiryMs, Block block)
         : IValueUpdate
     {

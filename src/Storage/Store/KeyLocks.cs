@@ -32,6 +32,9 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
     }
 
+    /// <summary>Whether it holds nothing.</summary>
+    public bool IsEmpty => _count == 0;
+
     /// <summary>The databases that the keys were locked in.</summary>
     public Database?[] Table { get; private set; } = [];
 

@@ -57,6 +57,25 @@ internal sealed unsafe class RecordChanges
     /// nothing was changed since.</summary>
     public bool MayBeginAnew { get; set; }
 
+    /// <summary>Changes that commands have made, in builds with assertions: by it goes whether a command that failed,
+    /// or only reads, has left all as it was.</summary>
+    public long ChangesSeen { get; private set; }
+
+    [Conditional("DEBUG")]
+    private void SeeChange(ChangeCause cause = ChangeCause.Command)
+    {
+        if (cause == ChangeCause.Command) ChangesSeen++;
+    }
+
+    /// <summary>Says that the last change was no command's: a hash whose last field's time has passed goes with
+    /// it.</summary>
+    [Conditional("DEBUG")]
+    public void SeeTime()
+    {
+        Debug.Assert(ChangesSeen > 0, "there was a change");
+        ChangesSeen--;
+    }
+
     /// <summary>Tells the time that changes happen at.</summary>
     public void SetClock(long nowMs)
     {
@@ -159,6 +178,7 @@ internal sealed unsafe class RecordChanges
             return StoreStatus.Ok;
         }
 
+        SeeChange();
         Note(database, record, word, expiryMs);
         Grow(database);
         return StoreStatus.Ok;
@@ -213,6 +233,7 @@ internal sealed unsafe class RecordChanges
         Debug.Assert(held.Exists, "what is deleted is there");
         Debug.Assert(Record.IsLocked(held.Record), "only who holds a key deletes it");
         MayBeginAnew = false;
+        SeeChange(why == KeyNote.Deleted ? ChangeCause.Command : ChangeCause.Time);
         if (_watches.IsAny)
             _notices.CountChange(held, why == KeyNote.Expired ? ChangeCause.Time : ChangeCause.Command);
         _counts.Remove(held.Database, held.Record, held.Word);
@@ -448,6 +469,7 @@ internal sealed unsafe class RecordChanges
     private void NoteChange(in HeldRecord held, ChangeCause cause = ChangeCause.Command)
     {
         MayBeginAnew = false;
+        SeeChange(cause);
         if (_watches.IsAny) _notices.NoteChange(held, cause);
     }
 

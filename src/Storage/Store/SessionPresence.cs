@@ -39,6 +39,9 @@ internal sealed class SessionPresence(Store store, int slot)
     /// <summary>Whether something holds keys, and takes long: nobody can stop all others.</summary>
     public bool MeetsLongWork => store.SteppedHolds.HasLong;
 
+    /// <summary>Whether it is in a turn: what it finds stays there until that ends.</summary>
+    public bool IsOnline => store.Epochs.IsOnline(slot);
+
     /// <summary>Whether all others stand still for it.</summary>
     public bool PausesOthers => _pausesOthers;
 

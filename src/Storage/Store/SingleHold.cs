@@ -8,11 +8,15 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
 {
     private HeldRecord _held;
 
+    /// <summary>Whether a key is held, in builds with assertions.</summary>
+    public bool SeesHeld { get; private set; }
+
     /// <inheritdoc cref="StoreSession.Hold(in Key, DataType, int)"/>
     public HeldKey Hold(scoped in Key key, DataType type, int expectedBytes)
     {
         Debug.Assert(session.Transaction == null, "a transaction holds its keys already");
         Debug.Assert(expectedBytes >= HeldKey.OnlyIfThere, "a value has a length");
+        Debug.Assert(!SeesHeld, "a session holds one single key at a time");
         byte* record = session.Locate(key);
         // Ends: a round is repeated only when the record died or another session inserted the key in this very moment.
         while (true)
@@ -68,7 +72,14 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
         return StoreStatus.NotFound;
     }
 
-    private HeldKey With(StoreStatus status) => new(session, status, ref _held);
+    private HeldKey With(StoreStatus status)
+    {
+        See(status == StoreStatus.Ok);
+        return new(session, status, ref _held);
+    }
+
+    [Conditional("DEBUG")]
+    private void See(bool isHeld) => SeesHeld = isHeld;
 
     /// <summary>Lets go of it; of a transaction's key that was looked at by itself when the transaction ends.</summary>
     public void LetGo(ref HeldRecord held)
@@ -79,6 +90,7 @@ internal sealed unsafe class SingleHold(StoreSession session, RecordChanges chan
             return;
         }
 
+        See(false);
         if (held.Record == null) return;        // others have the lock now
         changes.LetGo(ref held);
         changes.HeldAbsent = 0;

@@ -67,6 +67,7 @@ public sealed unsafe partial class StoreSession
     public void Tick()
     {
         Debug.Assert(Transaction == null, "what a transaction holds it goes on to look at");
+        Debug.Assert(Presence.IsOnline, "a turn has begun that goes on");
         _store.Epochs.Announce(_slot);
         ReadClock();
         _selected.Forget();
@@ -105,7 +106,7 @@ public sealed unsafe partial class StoreSession
     /// <summary>Ends the last turn, before sleeping: nothing of the store is held back for this session.</summary>
     public void GoOffline()
     {
-        Debug.Assert(Transaction == null, "what is held stays under an epoch");
+        Debug.Assert(Transaction == null && HoldsNothing, "what is held stays under an epoch");
         _selected.Forget();
         Presence.End();
         if (_arrivals.HasNotes && Listener == null) _arrivals.HasNotes = false;

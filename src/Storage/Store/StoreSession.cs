@@ -104,6 +104,9 @@ public sealed unsafe partial class StoreSession : IDisposable
 
     internal KeyLocks Locks => _locks;
 
+    /// <summary>Whether it holds no key by itself, outside of transactions. Known in builds with assertions.</summary>
+    internal bool HoldsNothing => _locks.IsEmpty && !Single.SeesHeld;
+
     internal KeyLocks NewLocks() => new(this, _changes, _store.SteppedHolds);
 
     internal KeyList NewKeyList() => new(_hash);

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries.Json;
 
 /// <summary>cjson.decode: JSON to values, also when it is put aside in between.</summary>
@@ -108,6 +110,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
 
     private int Finish(ref LuaCall call)
     {
+        Debug.Assert(_depth == 0, "all that was begun has ended");
         int result = call.Return(_result);
         Clear();
         return result;
@@ -159,12 +162,14 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
 
     private void Close()
     {
+        Debug.Assert(_depth > 0, "what ends has begun");
         _levels[--_depth] = default;
         _want = _depth == 0 ? Want.End : Want.AfterValue;
     }
 
     private void TakeKey(ref LuaCall call, JsonToken token)
     {
+        Debug.Assert(_depth > 0, "a key is an object's");
         if (token != JsonToken.String) throw Expected(ref call, "object key string", token);
         _levels[_depth - 1].Key = _lexer.Text;
         _want = Want.Colon;
@@ -172,6 +177,7 @@ internal sealed class JsonDecoder(LuaMachine machine) : StandingFunction
 
     private void AfterValue(ref LuaCall call, JsonToken token)
     {
+        Debug.Assert(_depth > 0, "a comma is in an array, or an object");
         bool isObject = _levels[_depth - 1].Key is not null;
         if (token == (isObject ? JsonToken.ObjectEnd : JsonToken.ArrayEnd)) Close();
         else if (token == JsonToken.Comma) _want = isObject ? Want.Key : Want.Value;

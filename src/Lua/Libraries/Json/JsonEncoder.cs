@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Lua.Libraries.Json;
 
@@ -95,6 +96,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
             else WriteField(ref call, ref level);
         }
 
+        Debug.Assert(_depth == 0 && _look.Table == null && _text == null, "all that was begun has ended");
         int result = _writer.Return(ref call);
         _writer.Clear();
         return result;
@@ -108,6 +110,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
             return;
         }
 
+        Debug.Assert(level.Place < level.Last, "each element is written once");
         if (level.Place > 0) _writer.Add((byte)',');
         Write(ref call, level.Table.Find(++level.Place));
     }
@@ -160,6 +163,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
 
     private void Close(byte bracket)
     {
+        Debug.Assert(_depth > 0, "what ends has begun");
         _writer.Add(bracket);
         _levels[--_depth] = default;
     }
@@ -253,6 +257,7 @@ internal sealed class JsonEncoder(LuaMachine machine) : StandingFunction
     private void WriteText(ref LuaCall call)
     {
         LuaString text = _text!;
+        Debug.Assert(_textAt <= text.Length, "the text is written once");
         int begin = _textAt, end = Math.Min(text.Length, begin + TextInPieces.PieceBytes), escapes = 0;
         // Ends: each round passes a byte at least.
         while (_textAt < end && escapes < JsonLexer.EscapesAtOnce)

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 
 namespace Kv.Lua.Libraries.Json;
 
@@ -202,6 +203,7 @@ internal sealed class JsonLexer(TextParts writer)
         var text = _text.Span;
         At = _begin;
         // "0x" and no digit is a 0, "-" alone nothing.
+        Debug.Assert(_number.Length <= _text.Length - _digits, "the number is within the text");
         if (_number.Length == 0) return ShortNumber(text[At..]);
         Number = text[_begin] == '-' ? -_number.Value : _number.Value;
         At = _digits + _number.Length;
@@ -321,6 +323,7 @@ internal sealed class JsonLexer(TextParts writer)
 
     private JsonToken EndOfString(ref LuaCall call)
     {
+        Debug.Assert(_text.Span[At] == (byte)'"', "the string ends with its quote");
         At++;
         call.Spend((At - _begin) >> 8);
         if (writer.IsLong)
@@ -337,6 +340,7 @@ internal sealed class JsonLexer(TextParts writer)
 
     private bool TryEscape(ReadOnlySpan<byte> text, out string wrong)
     {
+        Debug.Assert(text[At] == (byte)'\\', "an escape begins with a backslash");
         byte code = At + 1 < text.Length ? text[At + 1] : (byte)0;
         if (code == 'u')
         {

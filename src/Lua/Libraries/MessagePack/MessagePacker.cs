@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Lua.Libraries.MessagePack;
 
@@ -148,6 +149,7 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
     // Once it is known how many keys there are, and of what kind: an array has 1 to n and no others.
     private void Open(ref LuaCall call)
     {
+        Debug.Assert(_depth < DepthMax, "what is deeper is nil");
         if (!_look.TryFinish(ref call, untilOther: false)) return;
         bool isArray = !_look.HasOther && _look.Last == _look.Count;
         if (isArray) WriteLength(_look.Count, 0x90, 16, 0xDC);
@@ -160,6 +162,7 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
     /// <param name="code16">The code that 16 bits follow; the next is the one for 32.</param>
     private void WriteLength(int length, byte small, int smallEnd, byte code16)
     {
+        Debug.Assert(length >= 0, "elements are counted");
         if (length < smallEnd)
         {
             _writer.Add((byte)(small | length));
@@ -213,6 +216,7 @@ internal sealed class MessagePacker(LuaMachine machine) : StandingFunction
     /// <summary>A code, and the lower bytes of a number, the highest first.</summary>
     private void WriteCode(byte code, int size, ulong number)
     {
+        Debug.Assert(size is 1 or 2 or 4 or 8, "a number has a size of the format");
         Span<byte> bytes = stackalloc byte[9];
         BinaryPrimitives.WriteUInt64BigEndian(bytes[1..], number);
         bytes[8 - size] = code;

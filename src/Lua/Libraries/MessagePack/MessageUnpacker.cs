@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Diagnostics;
 
 namespace Kv.Lua.Libraries.MessagePack;
 
@@ -101,6 +102,7 @@ internal sealed class MessageUnpacker : StandingFunction
 
     private int Finish(ref LuaCall call)
     {
+        Debug.Assert(_depth == 0 && _at <= _text.Length, "all that was begun has ended");
         int before = _isWhole ? 0 : 1;
         Span<LuaValue> results = call.Results(_results.Count + before);
         if (!_isWhole) results[0] = _at == _text.Length ? -1 : _at;
@@ -139,6 +141,7 @@ internal sealed class MessageUnpacker : StandingFunction
 
     private ReadOnlySpan<byte> Take(ref LuaCall call, long count)
     {
+        Debug.Assert(count >= 0 && _at <= _text.Length, "each byte is read once");
         if (_text.Length - _at < count) throw call.Failure("Missing bytes in input.");
         var taken = _text.Span.Slice(_at, (int)count);
         _at += (int)count;
@@ -199,6 +202,7 @@ internal sealed class MessageUnpacker : StandingFunction
 
     private void Close()
     {
+        Debug.Assert(_depth > 0 && _levels[_depth - 1] is { Rest: 0, HasKey: false }, "an array or map is whole");
         LuaTable made = _levels[--_depth].Table;
         _levels[_depth] = default;
         Deliver(made);
@@ -220,6 +224,7 @@ internal sealed class MessageUnpacker : StandingFunction
         }
 
         ref Level level = ref _levels[_depth - 1];
+        Debug.Assert(level.Rest > 0, "no more are read than were announced");
         level.Rest--;
         if (!level.IsMap)
         {

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries.Struct;
 
 /// <summary>Reads the format of struct.*: options, with sizes and alignment.</summary>
@@ -24,6 +26,7 @@ internal struct StructFormat(LuaString text)
     /// <returns>False at the end: of the text, or at a zero byte.</returns>
     public bool TryNext(ref LuaCall call, long position, out byte option, out int size, out int padding)
     {
+        Debug.Assert(int.IsPow2(_alignment), "an alignment is a power of two");
         (option, size, padding) = (0, 0, 0);
         if (Current == 0) return false;
         option = Current;

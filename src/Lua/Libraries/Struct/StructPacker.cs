@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries.Struct;
 
 /// <summary>struct.pack, also when it is put aside in between.</summary>
@@ -75,6 +77,7 @@ internal sealed class StructPacker(LuaMachine machine) : Continuation
 
     private void WriteBits(ulong bits, int size)
     {
+        Debug.Assert(size is >= 0 and <= StructFormat.IntegerBytesMax, "a size was checked");
         Span<byte> bytes = stackalloc byte[StructFormat.IntegerBytesMax];
         bytes = bytes[..size];
         for (int i = 0; i < size; i++)

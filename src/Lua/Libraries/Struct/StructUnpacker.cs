@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Lua.Libraries.Struct;
 
 /// <summary>struct.unpack, also when it is put aside in between.</summary>
@@ -84,6 +86,7 @@ internal sealed class StructUnpacker : StandingFunction
     /// <returns>Bytes that were read.</returns>
     private int Read(ref LuaCall call, byte option, int size)
     {
+        Debug.Assert(_position >= 0 && _position <= _data.Length, "the place was checked");
         var data = _data.Span[(int)_position..];
         switch (option)
         {
@@ -134,6 +137,7 @@ internal sealed class StructUnpacker : StandingFunction
 
     private ulong Bits(ReadOnlySpan<byte> data, int size)
     {
+        Debug.Assert(size >= 0 && size <= data.Length, "the size was checked");
         ulong bits = 0;
         for (int i = 0; i < size; i++) bits = (bits << 8) | data[_format.IsBigEndian ? i : size - 1 - i];
         return bits;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -138,6 +139,8 @@ internal sealed class CommandTable
     private void Insert(Command command, int number)
     {
         byte[] name = _names[number];
+        Debug.Assert(name.Length <= NameBytesMax && number < short.MaxValue,
+            "a name is found by its bytes, and has a number");
         ulong key = CommandName.Head(name);
         int place = Place(key, name.Length);
         while (!_entries[place].IsNone) place = (place + 1) & _mask;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
 
@@ -29,6 +30,7 @@ internal static class KeyFinder
     {
         range = default;
         int count = args.Count - from;
+        Debug.Assert(from >= 0 && count > 0, "a call has a name");
         int first = spec.Start switch
         {
             KeyStart.Position => spec.Position,
@@ -59,6 +61,7 @@ internal static class KeyFinder
 
         if (last >= count || last < first) return KeySearch.Invalid;
         range = new(first, (int)(last - first) / spec.Step + 1, spec.Step);
+        Debug.Assert(range.First > 0 && range.First + ((range.Count - 1) * range.Step) < count, "keys are arguments");
         return KeySearch.Found;
     }
 

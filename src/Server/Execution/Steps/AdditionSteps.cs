@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -17,6 +18,8 @@ internal sealed unsafe class AdditionSteps<TAdd> : HeldSteps where TAdd : struct
     private AdditionSteps(ref CommandContext context, int first, in TAdd add)
     {
         _command = context.Args.Keep(context.Server.Store);
+        Debug.Assert(first > 0 && (_command.Count - first) % TAdd.Stride == 0,
+            "a whole number of those that belong together");
         _add = add;
         _read = _at = first;
     }
@@ -68,6 +71,7 @@ internal sealed unsafe class AdditionSteps<TAdd> : HeldSteps where TAdd : struct
     /// <returns>True when the command is done.</returns>
     private bool Begin(ref CommandContext context, in Key key)
     {
+        Debug.Assert(_isRead && _at < _command.Count, "all are read before the first is added");
         using var held = context.Store.Hold(key, TAdd.Type, _add.ExpectedBytes(context.Server.Options.PackedLimits));
         if (held.Status == StoreStatus.Ok)
             return !TryBegin(ref context, held, _add.Head, count: 0) && WorkAtOnce(ref context, held.Value);
@@ -81,6 +85,7 @@ internal sealed unsafe class AdditionSteps<TAdd> : HeldSteps where TAdd : struct
     /// <inheritdoc cref="Work(in HeldKeys, CollectedReply)"/>
     private bool Work(HeldValue value, CollectedReply reply)
     {
+        Debug.Assert((_command.Count - _at) % TAdd.Stride == 0, "those that belong together are added together");
         long count = Count;
         for (var budget = new StepBudget(reply); _at < _command.Count && Status == StoreStatus.Ok && budget.TryTake();
             _at += TAdd.Stride)

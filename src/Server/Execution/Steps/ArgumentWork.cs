@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Execution;
@@ -28,6 +29,7 @@ internal struct ArgumentWork<TUse>(KeptArguments arguments) : IValueWork where T
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_at >= First && _at <= arguments.Count, "each argument is used once");
         var left = arguments.Span[_at..];
         int done = 0, found = 0;
         for (; done < left.Length && budget.TryTake(); done++)

@@ -51,6 +51,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <summary>Adds what another one has collected, which is empty then.</summary>
     public void TakeOver(CollectedReply other)
     {
+        Debug.Assert(other != this && !IsBegun && !other.IsBegun, "what is passed on is whole");
         if (other._pieces.Count == 0) return;
         (_bytes, _memory) = (Bytes + other._bytes, MemoryBytes + other._memory);
         _pieces.AddRange(other._pieces);
@@ -65,6 +66,8 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// blocks.</param>
     public void Take(SessionOutput from, int start)
     {
+        Debug.Assert(!IsBegun && start >= 0 && start <= from.Buffer.Length,
+            "what was written is taken before any is passed on");
         if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
         var piece = _pieces[^1];
         int end = from.Buffer.Length, first = start;
@@ -83,6 +86,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <summary>Writes what was taken where it came from: nothing is collected.</summary>
     public void GiveBack(SessionOutput to)
     {
+        Debug.Assert(!IsBegun && _passed == 0, "what is given back was not passed on");
         // Ends: there are so many pieces.
         while (!PassOn(to))
         {
@@ -95,6 +99,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <summary>Copies the last bytes of an output, among which are no blocks: the first that are collected.</summary>
     public void TakeFirst(SessionOutput from, int start)
     {
+        Debug.Assert(_pieces.Count == 0, "what was written first comes first");
         if (from.Buffer.Length == start) return;
         AddPiece();
         _pieces[^1].Reply.WriteRaw(from.Buffer.Span[start..], 0);
@@ -150,6 +155,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
     /// <summary>Takes the next value of the reply, and blocks with it.</summary>
     public SessionOutput NextOutput()
     {
+        Debug.Assert(!IsBegun, "what is passed on is whole");
         if (_pieces.Count == 0 || _pieces[^1].Buffer.Length > PieceBytes) AddPiece();
         var output = _pieces[^1];
         output.Reply.BeginReply();
@@ -161,6 +167,7 @@ internal sealed unsafe class CollectedReply(Store store, long bytesMax) : IDispo
         if (_pieces.Count > 0) (_bytes, _memory) = (Bytes, MemoryBytes);
         var piece = new SessionOutput(store);
         piece.Reply.Version = Version;
+        piece.Reply.IsPiece = true;
         _pieces.Add(piece);
         Charge();
     }

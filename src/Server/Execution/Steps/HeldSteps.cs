@@ -128,6 +128,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     /// <inheritdoc/>
     public bool Use(in HeldKeys held)
     {
+        Debug.Assert(_reply is { IsBegun: false }, "what works has not answered yet");
         bool done = Work(held, Reply);
         Reply.CheckSize();
         return done;
@@ -162,6 +163,7 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
     protected bool Answer(ref CommandContext context)
     {
         Debug.Assert(_work is not { IsDone: false }, "who answers has let go of the keys");
+        Debug.Assert(context.Reply.Owed > 0, "a reply is still owed");
         if (_work?.Failure is { } failure) throw failure;
         if (Status != StoreStatus.Ok)
         {

@@ -29,6 +29,7 @@ internal static class HeldWork
     public static void RunOpen<TWork>(ref CommandContext context, in HeldKey held, TWork work)
         where TWork : struct, IOpenWork
     {
+        Debug.Assert(held.Value.Exists, "held with a value");
         var target = new DirectTarget(context.Reply);
         var head = Begin(context.Reply, work, out var begin, out bool isAhead);
         bool isDone = false;
@@ -148,5 +149,7 @@ internal static class HeldWork
         {
             head.WriteAhead(reply, begin, work.Count);
         }
+
+        Debug.Assert(reply.Owed == begin.Owed - 1, "work has one reply, with as many elements as it has announced");
     }
 }

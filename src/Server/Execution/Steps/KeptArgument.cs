@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 
 namespace Kv.Server.Execution;
@@ -11,5 +12,9 @@ internal struct KeptArgument(Argument argument)
     public readonly ReadOnlySpan<byte> Span => _copy ?? argument.Span;
 
     /// <summary>Copies it.</summary>
-    public void Keep() => _copy = argument.Span.ToArray();
+    public void Keep()
+    {
+        Debug.Assert(_copy == null, "it is kept once: what was received may be gone");
+        _copy = argument.Span.ToArray();
+    }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -21,7 +22,11 @@ internal unsafe struct KeptArguments(Store store, Argument* items, int count, La
         new(_kept == null ? items : _kept.Items, count, store: null!, keyIndex: 0, hash: 0, hint: 0, blocks: null);
 
     /// <summary>Keeps them; whoever does disposes them.</summary>
-    public void Keep() => _kept = new HeldCommand(items, count, store, large);
+    public void Keep()
+    {
+        Debug.Assert(_kept == null, "they are kept once: what was received may be gone");
+        _kept = new HeldCommand(items, count, store, large);
+    }
 
     public void Dispose()
     {

@@ -18,6 +18,7 @@ internal sealed class KeyLookUp(KeyPlaces places, int first, int count, int dest
     public bool Step(ref CommandContext context)
     {
         Debug.Assert(context.InTransaction, "the keys are a transaction's");
+        Debug.Assert(context.Places == null, "the command did not look its keys up twice");
         int ahead = destination == 0 ? 0 : 1, database = context.Session.Database;
         int end = Math.Min(count + ahead, places.Count + ManyKeysCommand.KeysMax);
         while (places.Count < end)

@@ -46,6 +46,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         _events = context.Events.ForSteps(context.Sent);
         if (context.Command.ReadsKeys && _session.Tracking is { Remembers: true } tracking) _tracking = tracking;
         _stride = kind is ManyKeysKind.SetAll or ManyKeysKind.SetAllIfNoneExists ? 2 : 1;
+        Debug.Assert((context.Args.Count - 1) % _stride == 0, "each key has its value");
         _keys = (context.Args.Count - 1) / _stride;
         _reply = new CollectedReply(_store, context.Server.Options.MaxReplyBytes) { Version = _session.Version };
         _command = context.Args.Keep(_store);
@@ -114,6 +115,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     /// <inheritdoc/>
     public ReadOnlySpan<byte> Value(int index, out Block block)
     {
+        Debug.Assert(_stride == 2 && (uint)index < (uint)_keys, "it is the value of one of the keys");
         Argument argument = _command.Items[2 + (2L * index)];
         block = argument.IsInBlock ? _session.Blocks!.Find(argument.Pointer) : default;
         return argument.Span;
@@ -136,6 +138,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     /// <inheritdoc/>
     public void Read(int index, in ValueView value)
     {
+        Debug.Assert((uint)index < (uint)_keys, "it is one of the keys");
         if (_kind == ManyKeysKind.GetAll) _reply.Write(value);
         else if (_kind == ManyKeysKind.CountDistinct) _union.Read(index, value);
         else if (value.Exists) _counted++;
@@ -185,6 +188,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
 
     private bool Answer(ref CommandContext context, StoreStatus status)
     {
+        Debug.Assert(_counted <= _keys, "each key counts once");
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (_kind == ManyKeysKind.CountDistinct && _union.Status != HyperLogLogStatus.Ok)
             context.Fail(Errors.For(_union.Status));

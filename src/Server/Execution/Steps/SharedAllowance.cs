@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Execution;
 
 /// <summary>Memory that commands of one kind may hold together while they run.</summary>
@@ -12,6 +14,7 @@ internal sealed class SharedAllowance
     /// <summary>Takes bytes, unless all together would then hold more than the most.</summary>
     public bool TryTake(long bytes, long most)
     {
+        Debug.Assert(bytes > 0 && most >= 0, "something is asked for");
         // Added first and given back when it was too much: of two that ask at once both may be refused, but never too
         // much is taken.
         if (Interlocked.Add(ref _taken, bytes) <= most) return true;
@@ -19,5 +22,9 @@ internal sealed class SharedAllowance
         return false;
     }
 
-    public void Give(long bytes) => Interlocked.Add(ref _taken, -bytes);
+    public void Give(long bytes)
+    {
+        long left = Interlocked.Add(ref _taken, -bytes);
+        Debug.Assert(bytes >= 0 && left >= 0, "what is given back was taken");
+    }
 }

@@ -142,6 +142,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     /// <inheritdoc/>
     public bool FindKeys(KeyOrder keys)
     {
+        Debug.Assert(_watchesAdded <= _transaction.Watches.Count, "each watched key is added once");
         if (!_areFound)
         {
             int first = keys.Count;
@@ -277,6 +278,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
 
         if (_work!.Failure is { } failure) throw failure;
         if (_isTooLarge) throw new ReplyTooLargeException(_server.Options.MaxReplyBytes);
+        Debug.Assert(_at == _transaction.QueuedCount && !_isInCommand, "each command has run, to its end");
         _transaction.Close();
         return _reply.Begin(context.Output);
     }
@@ -285,6 +287,7 @@ internal sealed class TransactionSteps : ICommandSteps, ITransactionWork, IDispo
     /// <returns>True when it is done.</returns>
     private bool Run(ref CommandContext context, in QueuedCommand queued)
     {
+        Debug.Assert(_isInCommand || !_isPartTaken, "a part that was taken is of the command that goes on");
         bool wasInCommand = _isInCommand, isDone = true;
         try
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Security.Cryptography;
 using System.Text;
 using Kv.Protocol;
@@ -157,6 +158,7 @@ internal static class AclCommands
     {
         ref readonly var args = ref context.Args;
         int from = args.Position + 1, count = args.Count - from;
+        Debug.Assert(count > 0, "the arity leaves a command to be tried");
         string name = UserTable.Decode(args[from - 1].Span), what = UserTable.Decode(args[from].Span);
         var command = context.Server.Commands.Find(args[from].Span);
         if (command is { Subcommands.Length: > 0 } && count > 1) command = command.FindSubcommand(args[from + 1].Span);
@@ -192,6 +194,7 @@ internal static class AclCommands
             return;
         }
 
+        Debug.Assert(rules.Selectors.Length > 0, "a user has the rules that are not in parentheses");
         reply.WriteMap(6);
         reply.WriteBulk("flags"u8);
         string[] flags = [.. rules.Flags];

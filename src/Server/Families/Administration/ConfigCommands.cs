@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Configuration;
@@ -147,6 +148,7 @@ internal static class ConfigCommands
         }
         if (!context.Args.Finish(context.Reply)) return;
 
+        Debug.Assert(pairs.Count > 0, "the arity leaves a pair");
         var result = OptionTable.TrySet(context.Server.Options, pairs, context.Session.IsLocal, Who(ref context));
         if (result.Error is { } error) context.Fail(Encoding.UTF8.GetBytes(error));
         else context.Reply.WriteOk();

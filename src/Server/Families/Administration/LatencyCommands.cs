@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Diagnostics;
 using Kv.Server.Execution;
@@ -111,6 +112,7 @@ internal static class LatencyCommands
         reply.WriteArray(all.Length);
         foreach (var series in all)
         {
+            Debug.Assert(series.Samples.Length > 0, "a cause is known by its samples");
             reply.WriteArray(4);
             reply.WriteBulk(Encoding.ASCII.GetBytes(series.Name));
             reply.WriteInteger(series.Samples[^1].UnixSeconds);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -38,6 +39,7 @@ internal static class LatencyHistogramReply
         long before = 0;
         foreach (var (exponent, count) in latencies.Cumulative(FirstExponent))
         {
+            Debug.Assert(count >= before, "each count has those before it in it");
             if (count > before) bounds.Add((LatencyHistogram.ShownMicroseconds(exponent), count));
             before = count;
         }

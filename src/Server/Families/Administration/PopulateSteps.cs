@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Server.Execution;
@@ -20,6 +21,7 @@ internal sealed class PopulateSteps(long count, byte[] prefix, int bytes) : ICom
 
     public bool Step(ref CommandContext context)
     {
+        Debug.Assert(_next <= count, "each key is added once");
         // Large values count as several, so that a step takes no longer with them.
         long end = Math.Min(count, _next + Math.Max(1, StepBudget.BytesMax / (256 + (long)bytes)));
         for (; _next < end; _next++)

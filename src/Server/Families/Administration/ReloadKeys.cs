@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -38,6 +39,7 @@ internal sealed unsafe class ReloadKeys(KvServer server, StoreSession session) :
         using var held = session.Hold(key, DataType.Any);
         if (held.Status != StoreStatus.Ok) return RdbStatus.Ok;     // its time has passed
         ValueView value = held.Value.View;
+        Debug.Assert(value.Exists, "a key that is held without being made has a value");
         long expiryMs = value.ExpiryMs;
         _writer.Output.Begin(server.Options.RdbCompression,
             value.FootprintBytes + (value.FootprintBytes / 4) + RdbOutput.BufferBytes);

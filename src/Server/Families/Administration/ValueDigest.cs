@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Security.Cryptography;
 using Kv.Storage;
 
@@ -24,6 +25,7 @@ internal struct ValueDigest
     /// <param name="nowMs">Fields of hashes whose time has passed by then are not there.</param>
     public void AddValue(in ValueView value, Store store, long nowMs)
     {
+        Debug.Assert(value.Exists, "what has a digest is there");
         Mix([0, 0, 0, TypeNumber(value.Type)]);
         Span<byte> digits = stackalloc byte[SetView.DigitsMax];
         ref readonly KeyHash hash = ref store.Hash;

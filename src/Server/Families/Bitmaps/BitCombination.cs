@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -47,6 +48,7 @@ internal static class BitCombination
     internal static void Finish(ref CommandContext context, BitOperation operation, in HeldKeys held, int count,
         long longest)
     {
+        Debug.Assert(count >= 2 && longest >= 0, "there is a source, and a destination");
         StoreStatus status = StoreStatus.Ok;
         if (longest == 0)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -41,6 +42,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
     {
         if (_result.IsNone && !TryBegin(ref context)) return true;
         long end = Math.Min(_result.Length, _at + Math.Max(PartBytesMin, 2 * BytesPerStep / _keys.Length));
+        Debug.Assert(_at >= 0 && _at < end && end <= _result.Length, "each step gets on");
         var part = new Span<byte>(_result.Content + _at, (int)(end - _at));
         CombineBits.Begin(_operation, part, _sources[1].Bytes, _at);
         for (int i = 2; i < _keys.Length; i++) CombineBits.Add(_operation, part, _sources[i].Bytes, _at);
@@ -80,6 +82,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
 
     private bool TryFinish(ref CommandContext context)
     {
+        Debug.Assert(_attempts < AttemptsMax, "the last attempt holds the keys");
         KeyList keys = FillKeys(ref context);
         using HeldKeys held = context.Store.Hold(keys);
         if (held.Status == StoreStatus.Ok)
@@ -106,6 +109,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
 
     private void Set(ref CommandContext context, in HeldKeys held)
     {
+        Debug.Assert(_at == _result.Length, "all of the result is there");
         var status = held.Set(0, _result.Span, _result);
         if (status is StoreStatus.Ok or StoreStatus.NotFound) context.Reply.WriteInteger(_result.Length);
         else context.Fail(Errors.For(status));
@@ -168,6 +172,7 @@ internal sealed unsafe class BitCombinationSteps : ICommandSteps, IDisposable
 
         public void Read(int index, in ValueView value)
         {
+            Debug.Assert((uint)index < (uint)_snapshots.Length, "there is a place for each key");
             if (index == 0 || !value.Exists) return;
             if (value.Type == DataType.String) _snapshots[index].Read(value);
             else HasOtherType = true;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -80,6 +81,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     /// <inheritdoc/>
     public void Read(in ValueView value)
     {
+        Debug.Assert(!Writes, "what writes is no read");
         Span<byte> digits = stackalloc byte[NumberText.MaxInt64Bytes];
         ReadOnlySpan<byte> bytes = value.Kind == ValueKind.Integer
             ? digits[..NumberText.FormatInt64(value.Integer, digits)] : value.Bytes;
@@ -90,6 +92,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     /// <inheritdoc/>
     public Change Decide(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(Writes && _lastBitWritten >= 0, "what only reads changes nothing");
         long length = current.Exists ? current.StringLength : 0;
         next.Length = Math.Max(length, (_lastBitWritten >> 3) + 1);
         next.KeepContent = true;
@@ -129,6 +132,7 @@ internal struct BitFieldProgram : IValueUpdate, IValueRead, IDisposable
     /// <inheritdoc/>
     public void Write(Span<byte> destination)
     {
+        Debug.Assert(destination.Length > _lastBitWritten >> 3, "the string has all bits that are written");
         _changes = 0;
         for (int i = 0; i < _count; i++)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -94,6 +95,7 @@ internal struct BitScan(StoreSession session) : IValueRead
         long last = Math.Min(total - 1, Last < 0 ? Math.Max(0, Last + total) : Last);
         firstBit = IsBits ? first : first * 8;
         lastBit = IsBits ? last : (last * 8) + 7;
+        Debug.Assert(first > last || (firstBit >= 0 && lastBit < bytes * 8), "a range is resolved within the string");
         // Two that are both negative and in the wrong order are empty as they stand (BITCOUNT's rule).
         return first <= last && (Finds || First >= 0 || Last >= 0 || First <= Last);
     }
@@ -116,6 +118,7 @@ internal struct BitScan(StoreSession session) : IValueRead
 
         public bool Step(ref CommandContext context)
         {
+            Debug.Assert(_empty || _at <= _last, "each step looks at something");
             ReadOnlySpan<byte> text = _scan._block.Span;
             if (!_empty)
             {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Server.Tracking;
@@ -152,6 +153,8 @@ internal static class ClientTrackingCommands
     {
         var (server, session) = (context.Server, context.Session);
         var prefixes = wanted.Prefixes;
+        Debug.Assert(prefixes.Count == 0 || (wanted.Modes & TrackingModes.Broadcast) != 0,
+            "prefixes are for those who broadcast");
         // Without a prefix it is all keys; beside other prefixes, too, as in Redis.
         bool isOfAll = (wanted.Modes & TrackingModes.Broadcast) != 0 && prefixes.Count == 0
             && session.Tracking?.Prefixes is not [{ Length: 0 }, ..];

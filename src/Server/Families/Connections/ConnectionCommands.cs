@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Configuration;
 using Kv.Server.Execution;
@@ -173,6 +174,7 @@ internal static class ConnectionCommands
 
     private static void WriteHello(ReplyWriter reply, Session session)
     {
+        Debug.Assert(reply.Version == session.Version, "the reply is in the version that it names");
         reply.WriteMap(7);
         reply.WriteBulk("server"u8);
         reply.WriteBulk("redis"u8);
@@ -234,6 +236,8 @@ internal static class ConnectionCommands
         session.WriteMessages(context.Reply);       // published before this: it expects none behind the reply
         if (session.Tracking != null) context.Server.Tracking.End(session);
         session.Transaction?.Close();
+        Debug.Assert(!session.InMulti && session.Subscriptions == null && session.Tracking == null,
+            "nothing is left of before");
         session.Kind = ClientKind.Normal;
         session.Database = 0;
         session.Name = null;

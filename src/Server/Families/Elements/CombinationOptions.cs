@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -18,6 +19,7 @@ internal struct CombinationOptions
     /// <param name="stores">Whether the result is stored, so that WITHSCORES is not allowed.</param>
     public static CombinationOptions Read(ref CommandArguments arguments, int sets, bool mayWeigh, bool stores)
     {
+        Debug.Assert(sets > 0, "sets are counted");
         var options = default(CombinationOptions);
         while (arguments.Remaining > 0)
         {
@@ -49,6 +51,7 @@ internal struct CombinationOptions
 
     private static double[] ReadWeights(ref CommandArguments arguments, int sets)
     {
+        Debug.Assert(sets > 0 && arguments.Remaining >= sets, "there is a weight for each set");
         double[] weights = new double[sets];
         for (int i = 0; i < sets; i++)
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -24,6 +25,7 @@ internal struct SampleWork : IValueWork
     /// <param name="withValues">Whether their values or scores are wanted, too.</param>
     public SampleWork(HeldValue value, RespVersion version, long count, bool withValues = false)
     {
+        Debug.Assert(count != long.MinValue, "a count that was read has an opposite");
         _version = version;
         _withValues = withValues;
         _wanted = count;
@@ -72,6 +74,8 @@ internal struct SampleWork : IValueWork
     private bool Draw<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_sample.Left > 0 && Count != NotKnown,
+            "something is left to be drawn, and its number is announced");
         var type = value.Type;
         if (type == DataType.Set)
         {
@@ -93,6 +97,7 @@ internal struct SampleWork : IValueWork
     /// <returns>False when some buckets have not been searched yet.</returns>
     private bool TryRemoveExpired(HeldValue value, long buckets)
     {
+        Debug.Assert(buckets > 0, "each call looks at a bucket");
         new ExpiredFields(value).Remove(buckets, out bool more);
         if (more) return false;
         long count = !value.Exists ? 0 : _wanted < 0 ? _wanted : Math.Min(_wanted, new HashValue(value).Count);

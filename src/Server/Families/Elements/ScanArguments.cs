@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Patterns;
@@ -74,6 +75,7 @@ internal ref struct ScanArguments
     public readonly ulong Run<TScan, TVisit>(scoped in TScan elements, ref TVisit visit, ReplyWriter reply)
         where TScan : struct, IMemberScan, allows ref struct where TVisit : struct, IScanReply, allows ref struct
     {
+        Debug.Assert(Count > 0, "a call looks at something");
         ulong cursor = Cursor;
         long count = Math.Min(Count, CountMax), places = count * 10, bytesEnd = reply.Output.Length + BytesMax;
         // Ends: the places are counted, and the cursor comes back to 0.

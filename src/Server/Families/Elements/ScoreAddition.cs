@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -20,6 +21,7 @@ internal struct ScoreAddition(ScoreRule rule, bool countsChanges)
     /// <returns>Ok, or OutOfMemory with nothing changed.</returns>
     public StoreStatus Set(HeldValue value, ReadOnlySpan<byte> member, double score, ref long count)
     {
+        Debug.Assert(!double.IsNaN(score), "a score is a number");
         ScoreOutcome outcome = new SortedSetValue(value).Set(member, ref score, rule, ref _room);
         if (outcome == ScoreOutcome.OutOfMemory) return StoreStatus.OutOfMemory;
         if (outcome == ScoreOutcome.Added || (countsChanges && outcome == ScoreOutcome.Changed)) count++;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Effects;
 using Kv.Server.Execution;
@@ -14,6 +15,7 @@ internal static class ListEnds
     public static void TakeOne(ReplyWriter reply, HeldValue value, bool left)
     {
         var list = new ListValue(value);
+        Debug.Assert(list.Count > 0, "a list that exists has an element");
         WriteOne(reply, list.View, left);
         list.RemoveEnd(left);
     }
@@ -55,6 +57,7 @@ internal static class ListEnds
     /// <returns>False after writing an error.</returns>
     public static bool Move(ReplyWriter reply, HeldValue from, HeldValue to, bool isSame, bool fromLeft, bool toLeft)
     {
+        Debug.Assert(from.Exists && from.Type == DataType.List, "the caller has looked at the source");
         if (to.Exists && to.Type != DataType.List)
         {
             reply.WriteError(Errors.WrongType);
@@ -89,6 +92,7 @@ internal static class ListEnds
 
     private static bool MoveOver(ReplyWriter reply, HeldValue from, HeldValue to, bool fromLeft, bool toLeft)
     {
+        Debug.Assert(new ListValue(from).Count > 0, "a list that exists has an element");
         new ListValue(from).View.TryGet(fromLeft ? 0 : -1, out var element);
         var list = new ListValue(to);
         if (!list.TryReservePush(toLeft, new ListPush(element.Length)))
@@ -107,6 +111,7 @@ internal static class ListEnds
     private static bool Rotate(ReplyWriter reply, HeldValue value, bool fromLeft)
     {
         var list = new ListValue(value);
+        Debug.Assert(list.Count > 0, "a list that exists has an element");
         list.View.TryGet(fromLeft ? 0 : -1, out var element);
         int length = element.Length;
         // A copy, since the list may move to make room.

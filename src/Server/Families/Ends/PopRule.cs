@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Blocking;
 using Kv.Server.Effects;
@@ -51,6 +52,8 @@ internal readonly struct PopRule
             }
         }
 
+        Debug.Assert(args.Failed || (keys.First + keys.Count <= args.Count && most > 0),
+            "the keys are arguments, and something is taken");
         return new PopRule { Type = type, FromFirst = fromFirst, Count = most };
     }
 
@@ -95,6 +98,7 @@ internal readonly struct PopRule
 
     private bool TryTakeOne(ref CommandContext context, int index, bool leavesToOthers)
     {
+        Debug.Assert(index > 0 && index < context.Args.Count, "the key is an argument");
         var key = context.Args[index].Span;
         using var held = context.Store.Hold(context.Store.Key(key), Type);
         if (held.Status == StoreStatus.NotFound) return false;
@@ -139,6 +143,7 @@ internal readonly struct PopRule
     /// <summary>Takes from a key that has elements, and writes the reply, all in this turn.</summary>
     public void Take(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
     {
+        Debug.Assert(value.Type == Type && Count >= 0, "what is taken from is of the type");
         if (Count == 0) TakeOne(reply, key, value);
         else if (Type == DataType.List) HeldWork.RunWhole(reply, key, value, ListWork(value));
         else HeldWork.RunWhole(reply, key, value, SortedSetWork(reply, value));
@@ -146,6 +151,7 @@ internal readonly struct PopRule
 
     private void TakeOne(ReplyWriter reply, ReadOnlySpan<byte> key, HeldValue value)
     {
+        Debug.Assert(value.Exists && value.Type == Type, "what is taken from has elements of the type");
         reply.WriteArray(Type == DataType.SortedSet ? 3 : 2);
         reply.WriteBulk(key);
         if (Type == DataType.List) ListEnds.TakeOne(reply, value, FromFirst);

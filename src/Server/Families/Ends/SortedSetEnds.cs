@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -9,6 +10,7 @@ internal static class SortedSetEnds
     /// <summary>Takes an element, and writes its member, then its score, without an array.</summary>
     public static void TakeOne(ReplyWriter reply, SortedSetValue set, bool highest)
     {
+        Debug.Assert(set.Count > 0, "a set that exists has a member");
         long rank = highest ? set.Count - 1 : 0;
         set.View.From(rank).Next(out var member, out double score);
         reply.WriteBulk(member);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -146,6 +147,7 @@ internal static class GeoCommands
         }
 
         if (!context.Args.Finish(context.Reply)) return;
+        Debug.Assert(members > 0 && first + (3 * members) == context.Args.Count, "each place has its member");
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
             createsNone ? HeldKey.OnlyIfThere : room.ExpectedBytes);
@@ -182,6 +184,7 @@ internal static class GeoCommands
         double unit = context.Args.Remaining == 0 ? 1 : context.Args.Remaining == 1
             ? GeoQuery.ReadUnit(ref context.Args) : 0;
         if (!context.Args.Finish(context.Reply)) return;
+        Debug.Assert(unit > 0, "a distance has a unit");
 
         using var held = context.Store.Hold(key, DataType.SortedSet);
         if (!context.TryBegin(held.Status)) return;
@@ -270,6 +273,7 @@ internal static class GeoCommands
 
     private static void Search(ref CommandContext context, scoped GeoQuery query, int source)
     {
+        Debug.Assert(source > 0 && query.StoreKey < context.Args.Count, "the keys are arguments");
         var keys = context.Store.Keys;
         keys.Clear();
         context.Args.AddKey(source, keys, context.Session.Database);
@@ -323,8 +327,9 @@ internal static class GeoCommands
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
-            NumberText.TryParseDouble(arguments[0].Span, out double longitude);
-            NumberText.TryParseDouble(arguments[1].Span, out double latitude);
+            bool arePlaces = NumberText.TryParseDouble(arguments[0].Span, out double longitude)
+                & NumberText.TryParseDouble(arguments[1].Span, out double latitude);
+            Debug.Assert(arePlaces && GeoHash.IsOnMap(longitude, latitude), "all places were read before");
             return _addition.Set(value, arguments[2].Span, GeoHash.Encode(longitude, latitude), ref count);
         }
 

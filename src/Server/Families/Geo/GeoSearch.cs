@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -44,6 +45,7 @@ internal sealed class GeoSearch : IDisposable
     public bool TryWrite(ReplyWriter reply)
     {
         if (_at == Count) return false;
+        Debug.Assert((uint)_at < (uint)Count && _area.UnitMeters > 0, "a match has a distance in a unit");
         GeoMatch found = _found[_at++];
         int parts = 1 + (_withDistance ? 1 : 0) + (_withHash ? 1 : 0) + (_withPlace ? 1 : 0);
         if (parts > 1) reply.WriteArray(parts);
@@ -63,6 +65,7 @@ internal sealed class GeoSearch : IDisposable
     /// <returns>True when all is done.</returns>
     public bool Store(HeldValue target, int elements, out StoreStatus status)
     {
+        Debug.Assert(elements > 0 && _at <= Count, "each call gets on");
         status = StoreStatus.OutOfMemory;
         for (int end = (int)Math.Min(Count, (long)_at + elements); _at < end; _at++)
         {
@@ -91,6 +94,7 @@ internal sealed class GeoSearch : IDisposable
     /// <summary>A distance, as its text with four decimals.</summary>
     public static void WriteDistance(ReplyWriter reply, double distance)
     {
+        Debug.Assert(distance >= 0, "a distance is not negative");
         const long scale = 10_000;
         long scaled = (long)Math.Round(distance * scale, MidpointRounding.ToEven);
         Span<byte> text = stackalloc byte[NumberText.MaxInt64Bytes + 6];

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -40,6 +41,7 @@ internal struct GeoSearchWork(GeoSearch search, bool stores) : IKeysWork
 
         if (stores)
         {
+            Debug.Assert(_isFound, "what is stored was found");
             bool isDone = search.Store(held.Value(1), elements, out var status);
             if (isDone) Status = status;
             return isDone;

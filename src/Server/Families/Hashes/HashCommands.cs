@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -179,12 +180,14 @@ internal static class HashCommands
         if (!context.Args.Finish(context.Reply)) return false;
 
         int fields = (count - first) / 2;
+        Debug.Assert(fields > 0 && longest <= bytes, "the fields are as they were counted");
         using var held = context.Store.Hold(key, DataType.Hash, HashValue.ExpectedBytes(fields, bytes, longest));
         if (!TryReserve(context.Reply, held, fields, bytes, longest)) return false;
         var hash = new HashValue(held.Value);
         for (int i = first; i < count; i += 2)
             if (hash.Set(context.Args[i].Span, context.Args[i + 1].Span)) created++;
         hash.Settle();
+        Debug.Assert(created <= fields, "no more are new than were sent");
         return true;
     }
 

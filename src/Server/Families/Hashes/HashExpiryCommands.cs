@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
 using Kv.Storage;
@@ -108,6 +109,7 @@ internal static class HashExpiryCommands
         if (!context.TryBegin(held.Status) || !context.Args.Finish(context.Reply)) return;
 
         int first = context.Args.Count - count;
+        Debug.Assert(first > 4 && expiryMs >= 0, "fields follow their number, and a time was read");
         if (held.Status == StoreStatus.NotFound)
         {
             WriteSame(ref context, count, NoField);
@@ -218,6 +220,7 @@ internal static class HashExpiryCommands
 
     private static void WriteSame(ref CommandContext context, int count, long value)
     {
+        Debug.Assert(count > 0, "some fields were asked for");
         context.Reply.WriteArray(count);
         for (; count > 0; count--) context.Reply.WriteInteger(value);
     }
@@ -245,6 +248,8 @@ internal static class HashExpiryCommands
         if (count != context.Args.Remaining)
             context.Args.Fail("ERR The `numfields` parameter must match the number of arguments"u8);
         if (!context.Args.Failed) context.Args.Skip((int)count);
+        Debug.Assert(context.Args.Failed || (count > 0 && context.Args.Remaining == 0),
+            "the fields are the last arguments");
         return (int)count;
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -17,6 +18,7 @@ internal struct HashFieldsWork : IValueWork
     /// <param name="values">Whether their values are.</param>
     public HashFieldsWork(HeldValue value, bool fields, bool values)
     {
+        Debug.Assert(fields || values, "something is asked for");
         (_fields, _values) = (fields, values);
         _nowMs = value.NowMs;
         bool mayLeaveOut = IsLong(value) && value.FieldExpiryMs != FieldExpiry.Never;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Protocol;
@@ -38,6 +39,7 @@ internal static class HyperLogLogDebug
 
     private static void WriteRegisters(ReplyWriter reply, ReadOnlySpan<byte> packed)
     {
+        Debug.Assert(packed.Length == HyperLogLog.DenseBytes - HyperLogLog.HeaderBytes, "all registers are there");
         reply.WriteArray(HyperLogLog.Registers);
         for (int register = 0; register < HyperLogLog.Registers; register++)
             reply.WriteInteger(DenseRegisters.Get(packed, register));
@@ -50,6 +52,7 @@ internal static class HyperLogLogDebug
         for (int at = HyperLogLog.HeaderBytes; at < text.Length;)
         {
             var opcode = SparseOpcode.Read(text, at);
+            Debug.Assert(opcode.Bytes > 0, "each round gets on");
             if (decoded.Length > 0) decoded.Append(' ');
             if (opcode.Rank > 0) decoded.Append(CultureInfo.InvariantCulture, $"v:{opcode.Rank},{opcode.Length}");
             else decoded.Append(CultureInfo.InvariantCulture, $"{(opcode.Bytes == 1 ? 'z' : 'Z')}:{opcode.Length}");

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -30,6 +31,7 @@ internal sealed class CopySteps(Store store) : HeldSteps
     protected override bool Work(in HeldKeys held, CollectedReply reply)
     {
         HeldValue source = held.Value(0);
+        Debug.Assert(source.HoldsRegion, "only a large collection is copied in steps");
         if (_copy.IsNone)
         {
             _copy = source.Region.BeginCopy(store.Budget);

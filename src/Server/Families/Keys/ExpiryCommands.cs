@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -155,6 +156,7 @@ internal static class ExpiryCommands
 
     private static bool TryScale(long time, long unitMs, long baseMs, out long expiryMs)
     {
+        Debug.Assert(unitMs > 0 && baseMs >= 0, "a time is of a unit, since an instant");
         expiryMs = 0;
         if (time > long.MaxValue / unitMs || time < long.MinValue / unitMs) return false;
         expiryMs = time * unitMs;
@@ -201,6 +203,7 @@ internal static class ExpiryCommands
     // Half a second and more rounds up; not by adding 500 first, which the last milliseconds of 64 bits would not bear.
     private static long InUnit(long milliseconds, bool inSeconds)
     {
+        Debug.Assert(milliseconds >= 0, "what has passed is not there");
         if (!inSeconds) return milliseconds;
         var (seconds, rest) = Math.DivRem(milliseconds, 1000);
         return rest >= 500 ? seconds + 1 : seconds;
@@ -218,9 +221,7 @@ internal static class ExpiryCommands
             return Done ? Change.Expire : Change.None;
         }
 
-        public readonly void Write(Span<byte> destination)
-        {
-        }
+        public readonly void Write(Span<byte> destination) => Debug.Fail("an expiry has no bytes");
     }
 
     /// <summary>When a key expires.</summary>

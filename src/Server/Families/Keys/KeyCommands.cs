@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
 using Kv.Storage;
@@ -194,6 +195,7 @@ internal static class KeyCommands
             }
         }
 
+        Debug.Assert(deleted <= keys.Count, "each key is deleted once");
         context.Reply.WriteInteger(deleted >= 0 ? deleted : DeleteOneByOne(ref context));
     }
 
@@ -248,6 +250,7 @@ internal static class KeyCommands
         var keys = context.ListKeys(1, context.Args.Count - 1);
         var count = default(TCount);
         context.Store.ReadMany(keys, ref count);
+        Debug.Assert(count.Count <= keys.Count, "each key counts once");
         context.Reply.WriteInteger(count.Count);
     }
 
@@ -308,6 +311,7 @@ internal static class KeyCommands
 
         var status = held.Move(0, 1);
         done = status == StoreStatus.Ok;
+        Debug.Assert(!done || (!held.Exists(0) && held.Exists(1)), "the value is where it went, and nowhere else");
         if (!done || !context.Events.IsAsked) return status;
         var target = context.Args[toOtherDatabase ? 1 : 2].Span;
         context.Events.Add(KeyEvent.New, database, target);     // also over another value, as in Redis
@@ -360,6 +364,8 @@ internal static class KeyCommands
             context.Args.Fail(Errors.DatabaseOutOfRange);
         }
 
+        Debug.Assert(context.Args.Failed || (uint)database < (uint)context.Server.Options.Databases,
+            "there is such a database");
         return (int)database;
     }
 

@@ -48,6 +48,7 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     /// <param name="repliesCursor">As SCAN does: the reply is the cursor and the keys.</param>
     public KeyWalk(ref CommandContext context, ulong cursor, long count, bool repliesCursor)
     {
+        Debug.Assert(count > 0, "a walk visits something");
         _store = context.Server.Store;
         _cursor = cursor;
         _visitsLeft = count;
@@ -134,11 +135,14 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
         long growth = _keys.Output.CapacityBytes - _chargedBytes;
         _store.Charge(growth);
         _chargedBytes += growth;
+        Debug.Assert(_chargedBytes >= 0, "what the keys take is charged once");
         return _cursor == 0 || _visitsLeft <= 0 || _bucketsLeft <= 0;
     }
 
     private void BeginReply(ReplyWriter reply)
     {
+        Debug.Assert(!_replies && _keys.Owed == -_found,
+            "each key that was found is written, and the reply begins once");
         _replies = true;
         if (_repliesCursor) ScanArguments.WriteCursor(reply, _cursor);
 
@@ -148,6 +152,8 @@ internal sealed class KeyWalk : ICommandSteps, IDisposable
     /// <summary>Passes on a part of what was collected; the last part pays for all keys.</summary>
     private bool ContinueReply(ReplyWriter reply)
     {
+        Debug.Assert(_replies && _replied <= _keys.Output.Length,
+            "the reply has begun, and nothing of it is sent twice");
         var rest = _keys.Output.Span[_replied..];
         bool isLast = rest.Length <= ReplyBytesPerStep;
         if (!isLast) rest = rest[..ReplyBytesPerStep];

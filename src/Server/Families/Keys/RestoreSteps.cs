@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -24,6 +25,7 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
     {
         _terms = terms;
         _command = context.Args.Keep(context.Server.Store);
+        Debug.Assert(_command.Count > PayloadAt, "the payload is one of the arguments");
         _reader = reader;
         _reader.MoveTo(_command.Items[PayloadAt].Pointer);
     }
@@ -136,6 +138,8 @@ internal sealed unsafe class RestoreSteps : ICommandSteps, IDisposable
 
     private static void Put(ref CommandContext context, scoped in Key key, in Terms terms, ref RdbValue value)
     {
+        Debug.Assert(terms.ExpiryMs == NewValue.NoExpiry || terms.ExpiryMs > context.Store.NowMs,
+            "what has expired is not stored");
         using var held = context.Store.Hold(key, DataType.Any, value.ExpectedBytes);
         var status = held.Status;
         if (status == StoreStatus.Ok && !terms.Replaces && held.Value.Exists)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -14,6 +15,7 @@ internal struct SetExpiryWhen : IValueUpdate
 
     public Change Decide(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(!Has(ExpiryConditions.IfNone) || Conditions == ExpiryConditions.IfNone, "NX stands alone");
         Done = current.Exists && Holds(current.ExpiryMs);
         if (!Done) return Change.None;
         if (ExpiryMs <= NowMs) return Change.Delete;
@@ -21,9 +23,7 @@ internal struct SetExpiryWhen : IValueUpdate
         return Change.Expire;
     }
 
-    public readonly void Write(Span<byte> destination)
-    {
-    }
+    public readonly void Write(Span<byte> destination) => Debug.Fail("an expiry has no bytes");
 
     // A key without expiry counts as one that expires after any other.
     private readonly bool Holds(long currentMs)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -193,6 +194,7 @@ internal static class ListCommands
         var key = context.Args.NextKey();
         if (AdditionSteps<PushElements>.TryBegin(ref context, first: 2, new PushElements(left, onlyIfThere))) return;
         int first = context.Args.Position, end = context.Args.Count;
+        Debug.Assert(first == 2 && first < end, "the arity leaves something to be pushed");
         var push = default(ListPush);
         for (int i = first; i < end; i++) push = push.With(context.Args[i].Length);
         using var held = context.Store.Hold(key, DataType.List,
@@ -208,6 +210,7 @@ internal static class ListCommands
 
             for (int i = first; i < end; i++) list.Push(left, context.Args[i].Span);
             list.EndPush();
+            Debug.Assert(list.Count >= end - first, "what was pushed is there");
             context.Reply.WriteInteger(list.Count);
         }
         else if (held.Status == StoreStatus.NotFound)
@@ -333,6 +336,7 @@ internal static class ListCommands
 
         long count = IndexRange.Resolve(ref start, stop, new ListValue(held.Value).Count);
         long removed = new ListValue(held.Value).Count - count;
+        Debug.Assert(removed >= 0, "no more stays than was there");
         HeldWork.Run(ref context, held, new ListTrimWork(new ListTrim(start, count)));
         context.CountChanges(removed);
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -29,6 +30,7 @@ internal struct ListInsertWork(KeptArgument pivot, KeptArgument element, ListSea
         var list = new ListValue(value);
         if (!search.Run(list, pivot.Span, default(NoPlaces), ref budget)) return false;
         if (search.Found == 0) return true;
+        Debug.Assert((ulong)search.Place < (ulong)list.Count, "the pivot is in the list");
         if (list.TryReserveInsert(element.Span.Length))
         {
             list.Insert(before ? search.Place : search.Place + 1, element.Span);

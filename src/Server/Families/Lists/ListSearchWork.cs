@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -24,6 +25,7 @@ internal struct ListSearchWork(KeptArgument element, ListSearch search, bool one
         var sink = new PlaceSink<TReply>(reply);
         if (!search.Run(new ListValue(value), element.Span, sink, ref budget)) return false;
         Count = search.Found;
+        Debug.Assert(!one || Count <= 1, "who asks for one gets no more");
         if (one && Count == 0) reply.Next().WriteNull();
         return true;
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Kv.Protocol;
@@ -194,6 +195,7 @@ internal sealed class BlockedMigration : BlockedCommand
         _sent.Add(sent);
         long expiryMs = held.Value.View.ExpiryMs;
         if (expiryMs != NewValue.NoExpiry) leftMs = Math.Max(1, expiryMs - session.NowMs);
+        Debug.Assert(leftMs >= 0, "what has expired is not sent");
         dump.BeginAny(held);
         return true;
     }
@@ -239,6 +241,7 @@ internal sealed class BlockedMigration : BlockedCommand
 
     private int Delete(List<SentKey> keys)
     {
+        Debug.Assert(keys.Count is > 0 and <= KeysPerHold, "few keys are held at a time");
         using var guard = Enter();
         var list = guard.Session.Keys;
         list.Clear();

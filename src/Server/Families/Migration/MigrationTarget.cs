@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
@@ -62,6 +63,7 @@ internal sealed class MigrationTarget : IDisposable
         int count = Math.Min(bytes.Length, OutputBytes - _written);
         bytes[..count].CopyTo(_output.AsSpan(_written));
         _written += count;
+        Debug.Assert(_written <= OutputBytes, "the buffer has an end");
         return count;
     }
 

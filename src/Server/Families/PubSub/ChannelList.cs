@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Patterns;
 using Kv.Server.PubSub;
@@ -61,6 +62,7 @@ internal sealed class ChannelList : ICommandSteps, IDisposable
 
     private bool Collect()
     {
+        Debug.Assert(_part <= ChannelMap.Parts && _at <= _names.Length, "each part is listed once");
         for (var budget = new StepBudget(_reply); budget.TryTake();)
         {
             if (_at == _names.Length)

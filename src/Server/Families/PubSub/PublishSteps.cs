@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.PubSub;
 using Kv.Server.Sessions;
@@ -16,6 +17,7 @@ internal sealed unsafe class PublishSteps(Publishing publishing, HeldCommand com
     /// <inheritdoc/>
     public bool Step(ref CommandContext context)
     {
+        Debug.Assert(command.Count == 3, "a channel and a message were kept");
         if (!_publishing.GoOn(command.Items[1].Span, command.Items[2].Span, mayStop: true)) return false;
         context.Reply.WriteInteger(_publishing.Receivers);
         Dispose();

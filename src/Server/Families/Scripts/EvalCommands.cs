@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Server.Execution;
 using Kv.Server.Scripting;
@@ -129,6 +130,7 @@ internal static class EvalCommands
 
     private static void Begin(ref CommandContext context, ScriptCode script, int keys, bool isReadOnly)
     {
+        Debug.Assert(keys >= 0 && keys <= context.Args.Remaining, "the keys are arguments");
         const ScriptFlags harmless = ScriptFlags.Unsaid | ScriptFlags.NoWrites;
         bool needsRoom = (script.Flags & (harmless | ScriptFlags.AllowOom)) == 0 && !isReadOnly;
         if (isReadOnly && (script.Flags & harmless) == 0) context.Fail(ScriptErrors.MayWrite);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 using Kv.Lua;
 using Kv.Server.Execution;
@@ -121,6 +122,7 @@ internal static class FunctionCommands
     private static void Read<T>(ref CommandContext context, int place, Func<byte[], LoadLimits, T> read,
         TextHandler<T> then) where T : class
     {
+        Debug.Assert(place > 1 && place < context.Args.Count, "the text is an argument");
         if (!context.InTransaction)
         {
             var (store, texts) = (context.Server.Store, context.Server.Scripts.Texts);

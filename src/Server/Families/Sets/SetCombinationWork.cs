@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -39,6 +40,7 @@ internal struct SetCombinationWork(SetCombination sets, bool stores) : IKeysWork
     private unsafe bool Write<TReply, TBudget>(TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_isCombined && Status == StoreStatus.Ok, "the result is there to be written");
         var walk = sets.Result.GetWalk(_place);
         while (budget.TryTake())
         {

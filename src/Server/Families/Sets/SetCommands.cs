@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -199,6 +200,7 @@ internal static class SetCommands
             }
         }
 
+        Debug.Assert(added <= count, "no more are new than were sent");
         if (status == StoreStatus.Ok) context.Reply.WriteInteger(added);
         else context.Fail(Errors.For(status));
     }
@@ -404,6 +406,7 @@ internal static class SetCommands
         int first = stores ? 1 : 0, count = context.Args.Remaining;
         context.Args.Skip(count);
         if (!context.Args.Finish(context.Reply) || context.HoldsInSteps(1, count)) return;
+        Debug.Assert(!stores || count >= 2, "the arity leaves a destination and a source");
         using var held = context.Hold(1, count);
         Run(ref context, held, new SetCombination(context.Server.Store, operation, first,
             count - first) { IsOfMany = context.Places != null }, stores);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace Kv.Server.Families;
@@ -11,6 +12,7 @@ internal unsafe struct NameScratch : IDisposable
     /// <summary>Memory for <paramref name="bytes"/> bytes; its last content is lost.</summary>
     public Span<byte> Take(int bytes)
     {
+        Debug.Assert(bytes >= 0, "a name has a length");
         if (bytes > _capacity)
         {
             Dispose();

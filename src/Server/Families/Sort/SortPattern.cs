@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -46,6 +47,7 @@ internal readonly unsafe struct SortPattern
     {
         if (!HasStar) return false;
         int suffix = _suffixEnd - _star - 1;
+        Debug.Assert(suffix >= 0 && _suffixEnd <= _end, "what follows the star lies in the pattern");
         Span<byte> key = name.Take(_star + element.Length + suffix);
         new ReadOnlySpan<byte>(_text, _star).CopyTo(key);
         element.CopyTo(key[_star..]);

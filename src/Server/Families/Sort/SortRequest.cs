@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -57,6 +58,7 @@ internal sealed unsafe class SortRequest : IDisposable
     {
         from = (int)Math.Min(Math.Max(Offset, 0), count);
         to = Limit < 0 ? count : (int)Math.Min(count, from + Math.Min(Limit, count));
+        Debug.Assert(from >= 0 && from <= to && to <= count, "a range is resolved within the length");
     }
 
     public void Dispose() => _command.Dispose();

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -134,6 +135,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>All of it while all others stand still.</summary>
     private bool StepAlone(ref CommandContext context)
     {
+        Debug.Assert(_isAlone && _work == null, "who is alone holds nothing in steps");
         if (!context.Store.Presence.TryPauseOthers()) return false;
         try
         {
@@ -273,6 +275,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
 
     private void Gather(HeldValue value, int most)
     {
+        Debug.Assert(most > 0 && _gathered == _elements.Count, "elements are gathered in one order");
         int end = Math.Min(_toGather, _gathered + most);
         bool isBackward = _isUnsorted && _request.IsDescending;
         if (_type == DataType.List)
@@ -300,6 +303,8 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
     private bool Weigh(ref CommandContext context)
     {
         int count = _elements.Count;
+        Debug.Assert(_at <= count && (!_isAlphabetic || _isUnsorted || !_hasBy || _weights.Count == _at),
+            "each element is weighed once");
         if (_isUnsorted || (_isAlphabetic && !_hasBy)) return true;
         if (_at == 0 && !_isAlphabetic && count != 0)
             _elements.BeginScoreOrder(_order, _request.IsDescending, Math.Min(_from, _to), _to);
@@ -316,6 +321,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
 
     private void SetScore(int index, bool isNumber, double score)
     {
+        Debug.Assert((uint)index < (uint)_elements.Count, "the score is an element's");
         if (!isNumber) _isWrong = true;
         _order.SetScore(index, score);
     }
@@ -341,6 +347,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
     /// <summary>Writes the reply, of a long one a piece.</summary>
     private bool Answer(ref CommandContext context)
     {
+        Debug.Assert(_from <= _to && _to <= _elements.Count && _at >= _from, "what is wanted was gathered");
         int values = Math.Max(1, _request.Gets.Length);
         if ((long)(_to - _from) * values > int.MaxValue) return Fail(ref context, Errors.ReplyTooLarge);
         if (!_isLong)
@@ -421,6 +428,7 @@ internal sealed unsafe class SortSteps : ICommandSteps, IHeldUse, IDisposable
 
     private bool StoreList(ref CommandContext context)
     {
+        Debug.Assert(_phase == Phase.Store && Stores, "all is collected");
         KeyList keys = context.Store.Keys;
         keys.Clear();
         Argument target = _request[_request.StoreAt], source = _request[1];

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using System.Runtime.Intrinsics.X86;
 using Kv.Storage;
@@ -49,6 +50,7 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
     /// <summary>Takes the last one back.</summary>
     public void RemoveLast()
     {
+        Debug.Assert(Count > 0, "there is one");
         Count--;
         _used = Count == 0 ? 0 : _ends[Count - 1] & ~None;
     }
@@ -74,6 +76,7 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
         int first = isDescending ? 0 : none, end = first, noneAt = isDescending ? Count - none : 0;
         for (int i = 0; i < Count; i++)
             order.SetItem(none != 0 && IsNone(i) ? noneAt++ : end++, (uint)i);
+        Debug.Assert(end - first == Count - none, "each text has its place");
         order.Start(first, end, byScore: false);
     }
 
@@ -99,6 +102,7 @@ internal sealed unsafe class SortTexts(Store store) : IDisposable
 
     private void Grow(ref byte* memory, ref long capacity, long needed)
     {
+        Debug.Assert(needed > capacity, "there is no room");
         long wanted = Math.Max(needed, Math.Max(1024, 2 * capacity));
         memory = (byte*)NativeMemory.Realloc(memory, (nuint)wanted);
         store.Charge(wanted - capacity);

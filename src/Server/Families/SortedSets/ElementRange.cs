@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -94,6 +95,7 @@ internal ref struct ElementRange
     /// <param name="count">How many, from there towards the end, or, when reversed, the beginning; 0: none.</param>
     public readonly void Find(in SortedSetView set, out long first, out long count)
     {
+        Debug.Assert(_kind != RangeKind.ByArguments, "the arguments have said what the ends are");
         if (_kind == RangeKind.Rank)
         {
             FindRanks(set.Count, out first, out count);
@@ -107,7 +109,11 @@ internal ref struct ElementRange
         if (count == 0) return;
         if (_limit >= 0) count = Math.Min(count, _limit);
         first += IsReversed ? -_offset : _offset;
+        Debug.Assert(AreRanks(first, count, set.Count), "a range is resolved within the set");
     }
+
+    private readonly bool AreRanks(long first, long count, long total) =>
+        count == 0 || (count > 0 && first >= 0 && first < total && count <= (IsReversed ? first + 1 : total - first));
 
     private readonly void FindRanks(long total, out long first, out long count)
     {
@@ -115,10 +121,12 @@ internal ref struct ElementRange
         long last = Math.Min(_last < 0 ? total + _last : _last, total - 1);
         count = first > last ? 0 : last - first + 1;
         if (IsReversed) first = total - 1 - first;
+        Debug.Assert(AreRanks(first, count, total), "a range is resolved within the set");
     }
 
     private void ReadEnds(ref CommandArguments arguments, ReadOnlySpan<byte> first, ReadOnlySpan<byte> last)
     {
+        Debug.Assert(_kind != RangeKind.ByArguments, "the arguments have said what the ends are");
         bool swapped = IsReversed && _kind != RangeKind.Rank;
         var low = swapped ? last : first;
         var high = swapped ? first : last;

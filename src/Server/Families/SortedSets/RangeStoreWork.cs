@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -35,6 +36,8 @@ internal struct RangeStoreWork(Store store, long first, long count, bool isRever
                 if (!_result.TryAdd(member, score, ScoreAggregate.Sum)) return Fail();
                 _first += isReversed ? -1 : 1;
             }
+
+            Debug.Assert(_left == 0 || elements == 0, "the range is within the set");
 
             return false;
         }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
 using Kv.Storage;
@@ -112,6 +113,7 @@ internal static class SortedSetCombinationCommands
         }
 
         int firstKey = stores ? 3 : 2, destination = stores ? 1 : 0;
+        Debug.Assert(sets > 0 && firstKey + sets <= context.Args.Count, "the keys are arguments");
         if (context.HoldsInSteps(firstKey, sets, destination)) return;
         var options = CombinationOptions.Read(ref context.Args, sets,
             mayWeigh: operation != SetOperation.Difference, stores);

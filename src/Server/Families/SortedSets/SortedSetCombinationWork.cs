@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -40,6 +41,7 @@ internal struct SortedSetCombinationWork(SortedSetCombination sets, bool stores,
     private unsafe bool Write<TReply, TBudget>(TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        Debug.Assert(_isCombined && _rank < sets.Count, "there is an element to be written");
         ScoreCursor cursor = sets.Result.At(_rank);
         for (; budget.TryTake(); cursor.MoveNext())
         {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -262,6 +263,7 @@ internal static class SortedSetCommands
         }
 
         if (!context.Args.Finish(context.Reply)) return;
+        Debug.Assert(pairs > 0 && first + (2 * pairs) == context.Args.Count, "each score has its member");
         bool createsNone = (rule & ScoreRule.OnlyExisting) != 0;
         using var held = context.Store.Hold(key, DataType.SortedSet,
             createsNone ? HeldKey.OnlyIfThere : room.ExpectedBytes);
@@ -272,7 +274,8 @@ internal static class SortedSetCommands
             var set = new SortedSetValue(held.Value);
             for (int i = 0; i < pairs; i++)
             {
-                if (pairs > 1) TryParseScore(context.Args[first + (2 * i)].Span, out score);
+                bool isScore = pairs == 1 || TryParseScore(context.Args[first + (2 * i)].Span, out score);
+                Debug.Assert(isScore, "all scores were read before");
                 outcome = set.Set(context.Args[first + (2 * i) + 1].Span, ref score, rule, ref room);
                 if (outcome == ScoreOutcome.Added) added++;
                 else if (outcome == ScoreOutcome.Changed) changed++;
@@ -280,6 +283,7 @@ internal static class SortedSetCommands
             }
 
             set.Settle();
+            Debug.Assert(added + changed <= pairs, "each member is new, or changed, at most");
             // The row counts what is replied.
             if ((rule & ScoreRule.Increment) != 0) context.CountChanges(added + changed);
             else if (!countsChanges) context.CountChanges(changed);
@@ -577,6 +581,7 @@ internal static class SortedSetCommands
     {
         var reply = context.Reply;
         var set = new SortedSetValue(held.Value).View;
+        Debug.Assert(set.Count > 0, "a set that exists has a member");
         if (!sample.HasCount)
         {
             var dice = Dice.New();
@@ -652,7 +657,8 @@ internal static class SortedSetCommands
 
         public StoreStatus Use(HeldValue value, ReadOnlySpan<Argument> arguments, CollectedReply reply, ref long count)
         {
-            TryParseScore(arguments[0].Span, out double score);
+            bool isScore = TryParseScore(arguments[0].Span, out double score);
+            Debug.Assert(isScore, "all scores were read before");
             return _addition.Set(value, arguments[1].Span, score, ref count);
         }
 

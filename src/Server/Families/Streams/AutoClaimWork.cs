@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -53,6 +54,8 @@ internal struct AutoClaimWork(uint group, KeptArgument name, StreamClaimTerms te
         }
 
         if (!_isAtEnd) EndEntries(reply.Next());
+        Debug.Assert(_goneWritten <= walk.Gone && (_gone?.Count ?? 0) == walk.Gone,
+            "each that is gone is answered once");
         for (; _goneWritten < walk.Gone; _goneWritten++)
         {
             if (!budget.TryTake()) return false;
@@ -64,6 +67,7 @@ internal struct AutoClaimWork(uint group, KeptArgument name, StreamClaimTerms te
 
     private bool TryBegin(ref StreamClaim claim, ReplyWriter reply)
     {
+        Debug.Assert(_head == null && group != 0, "it begins once, for a group");
         if (!claim.TryFindConsumer(name.Span))
         {
             Status = StoreStatus.OutOfMemory;
@@ -79,6 +83,7 @@ internal struct AutoClaimWork(uint group, KeptArgument name, StreamClaimTerms te
     /// <summary>Writes the cursor ahead of the entries, and how many come behind them that were deleted.</summary>
     private void EndEntries(ReplyWriter reply)
     {
+        Debug.Assert(_head != null && !_isAtEnd, "the entries have begun, and end once");
         _isAtEnd = true;
         Span<byte> cursor = stackalloc byte[StreamIdText.BytesMax];
         _head!.EndCursor(_begin, cursor[..StreamIdText.Format(walk.Next, cursor)], walk.Claimed);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -42,6 +43,7 @@ internal sealed class BlockedRead : BlockedCommand
 
     protected internal override bool TryServe(ref Serving serving)
     {
+        Debug.Assert((uint)serving.KeyIndex < (uint)_ids.Length, "each key has its id");
         using var held = new HeldStreams(serving.Store, serving.Key);
         if (held.Status != StoreStatus.Ok) return TryFail(ref serving, Errors.For(held.Status));
         // Only a group's consumer waits for nothing else; who reads without one waits on.

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -62,6 +63,7 @@ internal struct ClaimWork(KeptArguments arguments, uint group, long nowMs) : IVa
             if (outcome == StreamClaimOutcome.Claimed) _claimed++;
         }
 
+        Debug.Assert(_end <= all.Length && _claimed <= _end - FirstId, "no more are claimed than were asked for");
         _head!.EndArray(_begin, _claimed);
         return true;
     }
@@ -70,6 +72,7 @@ internal struct ClaimWork(KeptArguments arguments, uint group, long nowMs) : IVa
     /// <returns>False: there is nothing to claim, or no memory.</returns>
     private bool TryBegin(HeldValue value, ReplyWriter reply)
     {
+        Debug.Assert(_at >= FirstId, "the ids begin where they do");
         _end = _at;
         _at = FirstId;
         var words = arguments.Read();

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -49,6 +50,7 @@ internal struct IdRemovalWork(KeptArguments arguments, int first, uint group) : 
             if (group == 0 ? stream.Delete(id) : stream.Groups.Acknowledge(group, id)) _removed++;
         }
 
+        Debug.Assert(_removed <= ids.Length, "each id is removed once");
         reply.Next().WriteInteger(_removed);
         return true;
     }

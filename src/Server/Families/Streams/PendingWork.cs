@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -30,6 +31,7 @@ internal unsafe struct PendingWork : IOpenWork
     public bool Run<TReply, TBudget>(HeldValue value, TReply reply, ref TBudget budget)
         where TReply : struct, IReplyTarget where TBudget : struct, IStepBudget
     {
+        Debug.Assert(!_isDone && Group != 0, "a group is asked for, once");
         var groups = new StreamValue(value).Groups;
         StreamGroup group = groups[Group];
         IdTree pending = group.Pending, ids = Consumer == 0 ? pending : groups.Consumer(Consumer).Pending;
@@ -46,6 +48,7 @@ internal unsafe struct PendingWork : IOpenWork
             }
 
             var entry = (PendingEntry*)(Consumer == 0 ? ids.PayloadAt(at) : pending.Find(id));
+            Debug.Assert(entry != null, "what is pending with a consumer is pending in its group");
             if (IdleMs != 0 && NowMs - entry->DeliveredMs < IdleMs) continue;
             _written++;
             var to = reply.Next();

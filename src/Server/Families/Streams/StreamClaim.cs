@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -147,6 +148,7 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public readonly bool TryClaimNext(ReplyWriter reply, ref AutoClaimWalk walk, out StreamId gone)
     {
+        Debug.Assert(!walk.IsEnded, "something is left to look at");
         gone = StreamId.Zero;
         StreamId id = walk.Next;
         if (!TryClaim(reply, id, out var outcome)) return false;
@@ -167,6 +169,7 @@ internal ref struct StreamClaim(HeldValue value, uint group, long nowMs)
     /// <returns>False when there is no memory: nothing was changed.</returns>
     public readonly bool TryClaim(ReplyWriter reply, StreamId id, out StreamClaimOutcome outcome)
     {
+        Debug.Assert(Consumer != 0, "the consumer was found");
         if (!_groups.TryClaim(group, Consumer, id, in _terms, nowMs, out outcome)) return false;
         if (outcome != StreamClaimOutcome.Claimed) return true;
         if (!_terms.IsDelivery)

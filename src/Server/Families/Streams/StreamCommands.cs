@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -192,6 +193,7 @@ internal static class StreamCommands
     /// <summary>Says which id the entry got. What is trimmed is said of the stream.</summary>
     private static void SayAdded(ref CommandContext context, in Key key, StreamId id, int first)
     {
+        Debug.Assert((context.Args.Count - first) % 2 == 0, "each field has a value");
         Span<byte> text = stackalloc byte[StreamIdText.BytesMax];
         var effect = context.Say(3 + context.Args.Count - first);
         effect.Add("XADD"u8);

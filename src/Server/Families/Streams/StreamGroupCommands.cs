@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
 using Kv.Storage;
@@ -165,6 +166,7 @@ internal static class StreamGroupCommands
             }
         }
 
+        Debug.Assert(entriesRead >= StreamGroup.NotKnown || context.Args.Failed, "entries are counted, or not known");
         return context.Args.Finish(context.Reply);
     }
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -42,6 +43,7 @@ internal ref struct StreamGroupRead
     /// <returns>False when there is no memory: nothing was delivered or written.</returns>
     public readonly bool TryDeliver(ReplyWriter reply, long most, int bytes, bool isDone, out int delivered)
     {
+        Debug.Assert(_consumer != 0 && most > 0 && bytes > 0, "the consumer was found, and may get something");
         delivered = 0;
         if (!_groups[_group].LastId.TryNext(out StreamId first)) return true;
         if (!isDone)
@@ -61,12 +63,14 @@ internal ref struct StreamGroupRead
             if (!isDone) _groups.TellClaimed(_group, _consumer, entry.Id);
         }
 
+        Debug.Assert(delivered <= most, "no more is delivered than there is room for");
         if (delivered > 0) _groups.TellRead(_group);
         return true;
     }
 
     private readonly int CountFrom(StreamId first, int most)
     {
+        Debug.Assert(most > 0, "something is asked for");
         if (most == 1) return 1;        // as many as there may be
         int count = 0;
         var walk = View.Between(first, StreamId.Max);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Storage;
 
@@ -74,6 +75,7 @@ internal unsafe struct StreamGroupsReply(long most)
 
     private void BeginPending(ReplyWriter reply, IdTree pending)
     {
+        Debug.Assert(most > 0, "something is asked for");
         _left = Math.Min(most, pending.Count);
         reply.WriteBulk("pending"u8);
         reply.WriteArray((int)_left);

@@ -1,4 +1,5 @@
 using System.Buffers.Text;
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Protocol;
 using Kv.Server.Execution;
@@ -72,6 +73,7 @@ internal static unsafe class StreamIdText
     /// <returns>The bytes written.</returns>
     public static int Format(StreamId id, Span<byte> destination)
     {
+        Debug.Assert(destination.Length >= BytesMax, "there is room for every id");
         if ((id.Ms | id.Number) <= long.MaxValue && destination.Length >= BytesMax)
         {
             fixed (byte* start = destination)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -58,6 +59,7 @@ internal struct StreamInfoWork(long most) : IValueWork
 
             _left -= StreamReply.WriteBehind(reply.Next(), stream, ref _behind, Math.Min(_left, ValuesAtOnce),
                 StepBudget.BytesMax);
+            Debug.Assert(_left >= 0, "no more are written than were announced");
             if (_left == 0) _stage = Stage.Groups;
         }
 

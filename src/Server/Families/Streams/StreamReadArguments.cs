@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Blocking;
 using Kv.Server.Execution;
 
@@ -83,5 +84,6 @@ internal struct StreamReadArguments
         FirstKey = arguments.Position;
         Streams = words / 2;
         arguments.Skip(words);
+        Debug.Assert(FirstId + Streams == arguments.Count || arguments.Failed, "each stream has its id");
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -38,6 +39,7 @@ internal sealed class StreamReadSteps : HeldSteps
     public static bool TryBegin(ref CommandContext context, scoped HeldStreams held, in StreamReadArguments arguments,
         scoped ReadOnlySpan<StreamId> ids)
     {
+        Debug.Assert(ids.Length == arguments.Streams, "each stream has its id");
         if (arguments.Count <= StepBudget.OneTurnMax / ids.Length || !context.MayStep) return false;
         long found = 0;
         for (int i = 0; i < ids.Length && found <= StepBudget.OneTurnMax; i++)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -80,6 +81,7 @@ internal struct StreamReadWork
             isLast = written == 0 || (!TBudget.IsBounded && written < most);
         }
 
+        Debug.Assert(_entries <= call.Count, "no more is written than was asked for");
         _head!.EndArray(_begin, _entries);
         _head = null;
         Streams++;
@@ -88,6 +90,7 @@ internal struct StreamReadWork
 
     private void Begin(in StreamReadCall call, StreamId id, ReplyWriter reply)
     {
+        Debug.Assert(_head == null, "one stream after the other");
         _head = reply;
         if (reply.Version != RespVersion.Resp3) reply.WriteArray(2);
         reply.WriteBulk(call.Key(_stream));
@@ -100,6 +103,7 @@ internal struct StreamReadWork
     /// <returns>How many; 0: that were all.</returns>
     private int Write(in StreamReadCall call, HeldValue value, StreamId id, ReplyWriter reply, long most, int bytes)
     {
+        Debug.Assert(most > 0 && bytes > 0, "each call writes an entry, or is the last");
         if (!call.IsGroup) return StreamReply.WriteBehind(reply, new StreamView(value.View), ref _behind, most, bytes);
         var read = call.GroupOf(value);
         read.TryFindConsumer(call.Consumer);        // it is there

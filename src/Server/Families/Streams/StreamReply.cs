@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -27,6 +28,7 @@ internal static class StreamReply
     /// <returns>How many were written; 0: there are no more.</returns>
     public static int WriteBehind(ReplyWriter reply, StreamView stream, ref StreamId behind, long most, int bytes)
     {
+        Debug.Assert(most >= 0 && bytes > 0, "each call has room for an entry");
         int written = 0;
         if (!behind.TryNext(out StreamId first)) return 0;
         long end = (long)reply.Output.Length + bytes;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -38,9 +39,7 @@ internal ref struct ExpireString(SessionOutput output) : IValueUpdate
         return Change.Expire;
     }
 
-    public readonly void Write(Span<byte> destination)
-    {
-    }
+    public readonly void Write(Span<byte> destination) => Debug.Fail("an expiry has no bytes");
 
     public void Forget() => _reply.Forget();
 }

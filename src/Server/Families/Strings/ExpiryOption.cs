@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 
@@ -28,6 +29,7 @@ internal ref struct ExpiryOption
     /// <returns>Empty, or an error.</returns>
     public readonly ReadOnlySpan<byte> Resolve(long nowMs, ReadOnlySpan<byte> invalid, out long expiryMs)
     {
+        Debug.Assert(IsGiven, "there is a time to resolve");
         if (!NumberText.TryParseInt64(_number, out expiryMs)) return Errors.NotAnInteger;
         if (expiryMs <= 0 || expiryMs > long.MaxValue / _unitMs) return invalid;
         expiryMs *= _unitMs;

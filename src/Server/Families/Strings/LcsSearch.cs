@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Storage;
@@ -88,6 +89,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
 
     private bool TryAllocate(ref CommandContext context)
     {
+        Debug.Assert(_table.IsNone && _allowed == 0, "what is taken is given back once");
         long a = Texts.First.Length, b = Texts.Second.Length;
         if (a == 0 || b == 0) return true;
 
@@ -129,6 +131,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     /// <summary>Fills cells of the table, from where the last step ended.</summary>
     private bool TryFill(ref int cells)
     {
+        Debug.Assert(_row > 0 && _column > 0, "row 0 and column 0 stay zeros");
         if (_table.IsNone) return true;
         var a = Texts.First;
         var b = Texts.Second;
@@ -156,6 +159,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
     private static void FillRow(ReadOnlySpan<uint> above, Span<uint> row, byte letter, ReadOnlySpan<byte> b,
         int start, int end)
     {
+        Debug.Assert(start > 0 && end <= row.Length && above.Length == row.Length, "the cells are of the table");
         uint left = row[start - 1];
         for (int j = start; j < end; j++)
         {
@@ -192,12 +196,14 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
 
     private void EndRun()
     {
+        Debug.Assert(_traceRow >= 0 && _traceColumn >= 0, "a match is within both strings");
         if (_run > 0) _matches.Add(new LcsMatch(_traceRow, _traceColumn, _run));
         _run = 0;
     }
 
     private Span<uint> Row(int index)
     {
+        Debug.Assert(index >= 0 && index <= Texts.First.Length, "the table has such a row");
         int width = Texts.Second.Length + 1;
         return new Span<uint>(_table.Content + ((long)index * width * sizeof(uint)), width);
     }
@@ -233,6 +239,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
 
     private static void ReplyRange(ReplyWriter reply, int start, int length)
     {
+        Debug.Assert(start >= 0 && length > 0, "a match has letters");
         reply.WriteArray(2);
         reply.WriteInteger(start);
         reply.WriteInteger(start + length - 1);
@@ -247,5 +254,7 @@ internal sealed unsafe class LcsSearch(StoreSession session) : ICommandSteps, ID
             Texts.First.Slice(match.First, match.Length).CopyTo(body[(end - match.Length)..]);
             end -= match.Length;
         }
+
+        Debug.Assert(end == 0, "the matches make up the whole subsequence");
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -25,6 +26,7 @@ internal struct LcsTexts(StoreSession session) : IManyRead
     /// <inheritdoc/>
     public void Read(int index, in ValueView value)
     {
+        Debug.Assert(index is 0 or 1, "two strings are compared");
         if (!value.Exists) return;
         HasOtherType |= value.Type != DataType.String;
         if (HasOtherType) return;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -43,6 +44,7 @@ internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IVa
         var block = _block;
         _block = default;
         var (first, length) = PartOf((int)block.Length);
+        Debug.Assert(first >= 0 && length >= 0 && first + (long)length <= block.Length, "a range is within its string");
         if (length > CopiedMax)
         {
             output.WriteBlock(output.Reply, block, first, length);
@@ -66,6 +68,7 @@ internal struct ReplyStringRange(SessionOutput output, StoreSession store) : IVa
     // the wrong order, the range is empty.
     private readonly (int First, int Length) PartOf(int length)
     {
+        Debug.Assert(length >= 0, "a string has a length");
         if (First < 0 && Last < 0 && First > Last) return default;
         long first = Math.Max(0, First < 0 ? First + length : First);
         long last = Math.Min(length - 1, Math.Max(0, Last < 0 ? Last + length : Last));

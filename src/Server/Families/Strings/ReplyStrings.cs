@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Protocol;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
@@ -18,6 +19,7 @@ internal readonly struct ReplyStrings(SessionOutput output, int count) : IManyRe
 
     public void Read(int index, in ValueView value)
     {
+        Debug.Assert((uint)index < (uint)count, "as many are read as are announced");
         if (value.Exists && value.Type == DataType.String) ReplyString.Write(output, value);
         else output.Reply.WriteNull();
     }

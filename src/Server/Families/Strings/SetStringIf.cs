@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -20,6 +21,7 @@ internal ref struct SetStringIf(SessionOutput output) : IValueUpdate
 
     public Change Decide(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(!KeepExpiry || ExpiryMs == NewValue.NoExpiry, "a string keeps its expiry, or gets one");
         if (RepliesOld) _reply.ReadOrNull(current);
         Done = Condition == SetCondition.Always || (Condition == SetCondition.IfPresent) == current.Exists;
         if (!Done) return Change.None;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Storage;
 
 namespace Kv.Server.Families;
@@ -21,6 +22,7 @@ internal ref struct SpliceString : IValueUpdate
 
     public Change Decide(in ValueView current, ref NewValue next)
     {
+        Debug.Assert(LengthMax >= 0 && (Appends || Offset >= 0), "bytes go where a string may have some");
         long length = current.Exists ? current.StringLength : 0;
         if (Appends) Offset = length;
         IsTooLong = MustMove = false;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Kv.Server.Execution;
 using Kv.Server.Notifications;
@@ -223,6 +224,8 @@ internal static unsafe class StringCommands
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static bool TryOverwrite(ref CommandContext context, int value, long expiryMs)
     {
+        Debug.Assert(expiryMs == NewValue.NoExpiry || expiryMs > context.Store.NowMs,
+            "what has passed goes the long way");
         var found = context.Args.FindString();
         if (!found.Exists || !context.Args.TryOverwrite(found, value, expiryMs)) return false;
         if (expiryMs != NewValue.NoExpiry && context.IsFed) SaySet(ref context, context.Args[value].Span, expiryMs);
@@ -323,6 +326,7 @@ internal static unsafe class StringCommands
     /// <summary>Replies OK, nil when the condition did not hold, or the old value where that is asked for.</summary>
     private static void RunSet(ref CommandContext context, in Key key, ref SetStringIf set)
     {
+        Debug.Assert(set.ExpiryMs >= NewValue.NoExpiry, "a time was resolved, or there is none");
         var type = set.RepliesOld ? DataType.String : DataType.Any;
         var status = context.Store.Update(key, type, ref set);
         if (!set.Done && status is StoreStatus.Ok or StoreStatus.NotFound) context.CountChanges(-1);
@@ -470,6 +474,7 @@ internal static unsafe class StringCommands
             status = context.Store.Update(key, DataType.String, ref splice);
         }
 
+        Debug.Assert(!splice.MustMove, "what may move does not ask whether it may");
         if (status is not (StoreStatus.Ok or StoreStatus.NotFound)) context.Fail(Errors.For(status));
         else if (splice.IsTooLong) context.Fail(Errors.StringTooLong);
         else context.Reply.WriteInteger(splice.NewLength);
@@ -492,6 +497,7 @@ internal static unsafe class StringCommands
         }
 
         var keys = KeysOf(ref context, step: 1);
+        Debug.Assert(keys.Count == context.Args.Count - 1, "each argument is a key");
         var read = new ReplyStrings(context.Output, keys.Count);
         context.Store.ReadMany(keys, ref read);
     }
@@ -558,6 +564,7 @@ internal static unsafe class StringCommands
     {
         done = false;
         var keys = KeysOf(ref context, step: 2);
+        Debug.Assert(keys.Count == context.Args.Count / 2, "each key has its value");
         using var held = context.Store.Hold(keys);
         if (held.Status != StoreStatus.Ok) return held.Status;
 
@@ -583,6 +590,7 @@ internal static unsafe class StringCommands
     /// <summary>Every <paramref name="step"/>-th argument from the first on, in the session's scratch list.</summary>
     private static KeyList KeysOf(ref CommandContext context, int step)
     {
+        Debug.Assert(step == 1 || context.Args.Count % step == 1, "each key has what belongs to it");
         var keys = context.Store.Keys;
         int database = context.Session.Database;
         keys.Clear();

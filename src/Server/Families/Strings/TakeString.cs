@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -15,9 +16,7 @@ internal struct TakeString(SessionOutput output) : IValueUpdate
         return current.Exists ? Change.Delete : Change.None;
     }
 
-    public readonly void Write(Span<byte> destination)
-    {
-    }
+    public readonly void Write(Span<byte> destination) => Debug.Fail("what is taken leaves no bytes");
 
     public void Forget() => _reply.Forget();
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -17,6 +18,7 @@ internal static class PayloadReply
         else if (output.IsInBlock)
         {
             Block block = output.TakeBlock(out int first);
+            Debug.Assert(first >= 0 && first <= block.Length, "the payload lies in its block");
             context.Output.WriteBlock(context.Reply, block, first, (int)block.Length - first);
         }
         else

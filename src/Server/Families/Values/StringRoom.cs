@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Sessions;
 using Kv.Storage;
@@ -66,6 +67,7 @@ internal sealed unsafe class StringRoom : HeldSteps
             return _block.IsNone;
         }
 
+        Debug.Assert(_copied <= source.Length && _block.Capacity >= source.Length, "the copy has room for all of it");
         long count = Math.Min(CopyBytesPerStep, source.Length - _copied);
         Buffer.MemoryCopy(source.Content + _copied, _block.Content + _copied, count, count);
         _copied += count;
@@ -77,6 +79,7 @@ internal sealed unsafe class StringRoom : HeldSteps
     protected override bool Finish(ref CommandContext context)
     {
         if (Status != StoreStatus.Ok || Failure != null) return Answer(ref context);
+        Debug.Assert(!_block.IsNone && _copied > 0, "the string was moved");
         // The key's reference is then the only one, so the block may be written to.
         _store.Release(_block);
         _block = default;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Storage;
 
@@ -69,6 +70,7 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
     /// rest.</returns>
     public bool Step()
     {
+        Debug.Assert(_text.IsNone || _work == null, "it is a string, or a collection");
         if (_work == null && _text.IsNone)
             return Output.Status != StoreStatus.Ok || DumpPayload.TryFinish(Output, ref _sum, ChecksumBytesPerStep);
 
@@ -86,6 +88,7 @@ internal sealed class ValueDump(Store store, bool compresses, StepsOwner owner) 
 
     private void Begin(long expectedBytes)
     {
+        Debug.Assert(_work == null && _text.IsNone, "it begins once");
         _sum = default;
         Output.Begin(compresses, expectedBytes + RdbOutput.BufferBytes);
     }

@@ -22,7 +22,7 @@ internal sealed class RoomKeeper(Store store)
         DeadShareEvicting = 1.0 / 4;
 
     private const long EvictionHeadroomMax = 64L << 20;
-    private const long RetiredMin = 4 * SegmentedLog.SegmentBytes, RetiredMax = 64L << 20;
+    private const long RetiredMin = 2 * SegmentedLog.SegmentBytes, RetiredMax = 64L << 20;
 
     private const int NotFull = -1;
     private static readonly TimeSpan LookEvery = TimeSpan.FromMilliseconds(10);

@@ -55,11 +55,12 @@ internal struct HandlerPromises
     {
         var bytes = reply.Output.Span[reply.ReplyStart..];
         if (bytes.IsEmpty) return true;         // CLIENT REPLY: whoever called it sees to that
-        // Ends: each round passes over a value. What QUIT and RESET let pass ahead of theirs are messages.
+        // Ends: each round passes over a value. What QUIT and RESET let pass ahead of theirs are messages, and lines of
+        // MONITOR.
         for (int end = 0; ReplyReader.TrySkip(bytes, ref end, out byte type) == ReplyStatus.Complete;)
         {
             if (end == bytes.Length) return reply.Version == RespVersion.Resp3 || IsOfResp2(type);
-            if (type is not (RespType.Push or RespType.Array)) return false;
+            if (type is not (RespType.Push or RespType.Array or RespType.SimpleString)) return false;
         }
 
         return false;

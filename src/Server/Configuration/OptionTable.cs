@@ -162,7 +162,6 @@ internal static class OptionTable
         {
             string? error = options.HandlerOf(order[i].Option.Name)?.Invoke(options);
             if (error is null) continue;
-            Debug.Assert(order[i].Option.Change == OptionChange.ByHandler, "only these handlers may refuse");
             PutBack();
             for (int done = 0; done <= i; done++) options.HandlerOf(order[done].Option.Name)?.Invoke(options);
             return Failed(order[i].AskedFor, error);

@@ -593,7 +593,7 @@ public sealed class KvServer : IAsyncDisposable
         Options.OnChange("tracking-table-max-keys", Tracking.Follow);
         Tracking.Follow(Options);
         Options.OnChange("save", SaveSchedule.Follow);
-        Options.OnChange("appendonly", Aof.Follow);
+        Options.OnChange("appendonly", Aof.Follow, mayRefuse: true);
         Options.OnChange("appendfsync", Aof.FollowPolicy);
         Options.OnChange("maxclients", options =>
         {

@@ -157,13 +157,15 @@ internal static class OptionTable
         // First what can refuse. The others cannot, and some could not be undone by a second call: that of requirepass
         // replaces all passwords of the default user, by none where requirepass is empty again.
         Debug.Assert(undo.Count == changes.Count, "each can be put back");
-        var order = changes.OrderBy(change => change.Option.Change != OptionChange.ByHandler).ToList();
+        var order = changes.OrderBy(change => options.HandlerOf(change.Option.Name) is not { MayRefuse: true }).ToList();
         for (int i = 0; i < order.Count; i++)
         {
-            string? error = options.HandlerOf(order[i].Option.Name)?.Invoke(options);
+            var handler = options.HandlerOf(order[i].Option.Name);
+            string? error = handler?.Apply(options);
             if (error is null) continue;
+            Debug.Assert(handler!.MayRefuse, "only these handlers may refuse");
             PutBack();
-            for (int done = 0; done <= i; done++) options.HandlerOf(order[done].Option.Name)?.Invoke(options);
+            for (int done = 0; done <= i; done++) options.HandlerOf(order[done].Option.Name)?.Apply(options);
             return Failed(order[i].AskedFor, error);
         }
 

@@ -355,7 +355,7 @@ public sealed class ServerOptions
     /// <remarks>Written under <see cref="ChangeLock"/>; elements are immutable.</remarks>
     private object?[] _kept = [];
 
-    private Dictionary<string, Func<ServerOptions, string?>> _handlers = [];
+    private Dictionary<string, OptionHandler> _handlers = [];
 
     /// <summary>Held while CONFIG SET changes several values, so that two of them do not mix.</summary>
     internal Lock ChangeLock { get; private set; } = new();
@@ -366,17 +366,15 @@ public sealed class ServerOptions
 
     /// <summary>Calls back when CONFIG SET has changed an option, which takes effect through this call.</summary>
     /// <param name="name">The option's main name.</param>
-    /// <param name="apply">
-    /// Returns null when done. That of an option which is live by its handler alone (port, bind, tcp-backlog) may say
-    /// why it cannot be: then every value of that CONFIG SET is put back, and the handlers that ran are called again.
-    /// Such handlers run before all others, so the others are never called again. It runs on the client's thread and
-    /// must not set options.
-    /// </param>
+    /// <param name="apply">Returns null when done. It runs on the client's thread and must not set options.</param>
+    /// <param name="mayRefuse">It may also say why it cannot be: then every value of that CONFIG SET is put back, and
+    /// the handlers that ran are called again. Such handlers run before all others, so the others are never called
+    /// again.</param>
     /// <remarks>For the server's own parts, before it starts. One handler an option.</remarks>
-    public void OnChange(string name, Func<ServerOptions, string?> apply)
+    public void OnChange(string name, Func<ServerOptions, string?> apply, bool mayRefuse = false)
     {
         var option = OptionTable.Find(name) ?? throw new ArgumentException($"unknown option '{name}'", nameof(name));
-        lock (ChangeLock) _handlers.Add(option.Name, apply);
+        lock (ChangeLock) _handlers.Add(option.Name, new OptionHandler(apply, mayRefuse));
     }
 
     /// <summary>An independent copy: the server's own, so that the caller's later changes do not reach it.</summary>
@@ -408,7 +406,7 @@ public sealed class ServerOptions
     /// <returns>Null: there is no such option.</returns>
     public string? Read(string name) => OptionTable.Find(name)?.Read(this);
 
-    internal Func<ServerOptions, string?>? HandlerOf(string name) => _handlers.GetValueOrDefault(name);
+    internal OptionHandler? HandlerOf(string name) => _handlers.GetValueOrDefault(name);
 
     internal object? ReadKept(int row)
     {

@@ -97,11 +97,12 @@ internal sealed class Listeners(KvServer server)
     public void Serve(Action<Socket> begin, Action<Socket> end, Action<Socket> beginTls)
     {
         var options = server.Options;
-        options.OnChange("port", changed =>
-            TryMove(changed) ? null : NoPort);
-        options.OnChange("tls-port", changed => server.Tls.Load(changed) ?? (TryMove(changed) ? null : NoPort));
-        options.OnChange("bind", changed => TryMove(changed) ? null : "Failed to bind to specified addresses.");
-        options.OnChange("tcp-backlog", Listen);
+        options.OnChange("port", changed => TryMove(changed) ? null : NoPort, mayRefuse: true);
+        options.OnChange("tls-port", changed => server.Tls.Load(changed) ?? (TryMove(changed) ? null : NoPort),
+            mayRefuse: true);
+        options.OnChange("bind", changed => TryMove(changed) ? null : "Failed to bind to specified addresses.",
+            mayRefuse: true);
+        options.OnChange("tcp-backlog", Listen, mayRefuse: true);
         lock (_guard)
         {
             (_begin, _end, _beginTls) = (begin, end, beginTls);

@@ -38,7 +38,7 @@ internal sealed class TlsState(ServerOptions options, ILogger log, TimeProvider 
     /// <summary>Follows the options from now on, but for the port.</summary>
     public void Follow()
     {
-        foreach (string name in Followed) options.OnChange(name, changed => Load(changed));
+        foreach (string name in Followed) options.OnChange(name, Load, mayRefuse: true);
     }
 
     /// <summary>Takes over what the options say, if there is a port for TLS. Under the options' lock, or before the

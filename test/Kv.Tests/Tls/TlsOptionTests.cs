@@ -47,6 +47,23 @@ public sealed class TlsOptionTests
         }
     }
 
+    // To set the password back would take all others from the default user, and let everybody in.
+    [Theory]
+    [InlineData("CONFIG SET requirepass other tls-cert-file {0}/none")]
+    [InlineData("CONFIG SET requirepass other tls-protocols TLSv1.3 tls-key-file {0}/ca.crt")]
+    public void What_is_refused_for_its_files_has_not_touched_the_users(string line)
+    {
+        using var server = new TlsServer("--tls-auth-clients", "no");
+        using var client = server.Kv.Connect();
+        client.Ok("ACL SETUSER default resetpass >secret");
+        string refused = client.Command(line.Replace("{0}", server.Files.Folder, StringComparison.Ordinal)).ToString();
+        Assert.StartsWith("-ERR CONFIG SET failed", refused, StringComparison.Ordinal);
+        using var stranger = server.Kv.Connect();
+        Assert.StartsWith("-NOAUTH", stranger.Command("GET k").ToString(), StringComparison.Ordinal);
+        stranger.Ok("AUTH secret");
+        stranger.Ok("GET k");
+    }
+
     [Theory, MemberData(nameof(Network.Transports.Both), MemberType = typeof(Network.Transports))]
     public void The_port_comes_moves_and_goes_and_who_is_connected_stays(string transport)
     {

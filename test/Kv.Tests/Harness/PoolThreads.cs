@@ -13,6 +13,7 @@ internal static class PoolThreads
     [ModuleInitializer]
     internal static void Add()
     {
+        if (OwnProcess.IsHere) return;      // what is measured there are threads, among others
         ThreadPool.GetMinThreads(out _, out int ports);
         ThreadPool.SetMinThreads(Min, ports);
     }

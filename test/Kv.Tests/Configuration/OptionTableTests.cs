@@ -160,7 +160,8 @@ public class OptionTableTests
         var seen = new List<string>();
         options.OnChange("timeout", o => { seen.Add($"timeout {o.Timeout}"); return null; });
         options.OnChange("port", o =>
-            { seen.Add($"port {o.Port}"); return o.Port == 1 ? "Unable to listen on this port" : null; });
+            { seen.Add($"port {o.Port}"); return o.Port == 1 ? "Unable to listen on this port" : null; },
+            mayRefuse: true);
         var result = OptionTable.TrySet(options, [("timeout", "9"), ("port", "1"), ("tcp-keepalive", "20")]);
         Assert.Equal("ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port",
             result.Error);

@@ -276,18 +276,19 @@ public sealed class AppendOnlyTests : IDisposable
     [InlineData("no")]
     public void What_replays_lives_by_the_times_of_the_file_not_by_those_of_the_replay(string basePreamble)
     {
+        const int LivesMs = 8000;       // longer than a busy machine takes for what is done meanwhile
         DateTime past;
         using (var kv = Start("--aof-use-rdb-preamble", basePreamble == "no" ? "no" : "yes"))
         using (var client = kv.Connect())
         {
-            client.Ok("SET gone v PX 3000");
-            client.Ok("SET kept v PX 3000");
+            client.Ok($"SET gone v PX {LivesMs}");
+            client.Ok($"SET kept v PX {LivesMs}");
             foreach (string key in (string[])["longer", "put", "moved", "copied", "later"])
-                client.Ok($"SET {key} v PX 3000");
-            client.Ok("SET word px PX 3000");       // a value that could be an option
+                client.Ok($"SET {key} v PX {LivesMs}");
+            client.Ok($"SET word px PX {LivesMs}");       // a value that could be an option
             client.Ok("HSET fields a 1 b 2");
-            client.Ok("HPEXPIRE fields 3000 FIELDS 1 a");
-            past = DateTime.UtcNow.AddSeconds(3);
+            client.Ok($"HPEXPIRE fields {LivesMs} FIELDS 1 a");
+            past = DateTime.UtcNow.AddMilliseconds(LivesMs);
             if (basePreamble != "none") Rewrite(kv, client);
             client.Ok("SET kept w KEEPTTL");
             client.Ok("PERSIST word");

@@ -177,7 +177,7 @@ public sealed class ReplicaTests : IDisposable
                 Assert.True(word.Length < 10 || word == value, word);
         }
 
-        Eventually.Holds(() => FeedBytes() < 8 << 20, () => client.Ok("INFO memory").String);
+        Eventually.Holds(() => FeedBytes() < 4 << 20, () => client.Ok("INFO memory").String);
         foreach (var one in lazy) one.Dispose();
 
         long FeedBytes() => long.Parse(client.Info("kv_mem_feed"), CultureInfo.InvariantCulture);

@@ -154,9 +154,9 @@ internal static class OptionTable
             option.Write(options, value);
         }
 
+        Debug.Assert(undo.Count == changes.Count, "each can be put back");
         // First what can refuse. The others cannot, and some could not be undone by a second call: that of requirepass
         // replaces all passwords of the default user, by none where requirepass is empty again.
-        Debug.Assert(undo.Count == changes.Count, "each can be put back");
         var order = changes
             .OrderBy(change => options.HandlerOf(change.Option.Name) is not { MayRefuse: true }).ToList();
         for (int i = 0; i < order.Count; i++)

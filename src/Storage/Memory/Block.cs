@@ -59,9 +59,12 @@ public readonly unsafe struct Block : IEquatable<Block>
     /// caller's.</summary>
     /// <param name="length">Bytes of content, undefined at first.</param>
     /// <param name="capacity">Bytes it may grow to in place.</param>
-    /// <param name="budget">Where its bytes are charged, all of them at once.</param>
+    /// <param name="budget">Where its bytes are charged.</param>
     /// <param name="isZeroed">Whether content and capacity are to be zeros at first.</param>
-    internal static Block Allocate(long length, long capacity, MemoryBudget budget, bool isZeroed = false)
+    /// <param name="isArriving">Whether the content is charged as it comes (<see cref="ChargeTo"/>), and not all of it
+    /// now.</param>
+    internal static Block Allocate(
+        long length, long capacity, MemoryBudget budget, bool isZeroed = false, bool isArriving = false)
     {
         Debug.Assert(length >= 0 && capacity >= length, "the content fits");
         if (budget.RefusesAllocation()) return default;
@@ -79,7 +82,7 @@ public readonly unsafe struct Block : IEquatable<Block>
         *(int*)(start + 40) = 1;
         fields[6] = isCold ? 0 : bytes;
         var block = new Block(start);
-        block.ChargeTo(length);
+        block.ChargeTo(isArriving ? 0 : length);
         return block;
     }
 

@@ -439,12 +439,9 @@ public sealed unsafe partial class StoreSession : IDisposable
     /// <param name="length">Bytes of content.</param>
     /// <param name="isZeroed">Whether they are to be zeros; else they are anything.</param>
     /// <returns>A block with one reference, the caller's; none when the system refuses.</returns>
-    public Block AllocateBlock(long length, bool isZeroed = false)
-    {
-        Block block = Block.Allocate(length, length, _store.Budget, isZeroed);
-        if (!block.IsNone) block.ChargeTo(0);
-        return block;
-    }
+    // Charged whole for a moment, a value that is only announced would have keys evicted, or others refused, for it.
+    public Block AllocateBlock(long length, bool isZeroed = false) =>
+        Block.Allocate(length, length, _store.Budget, isZeroed, isArriving: true);
 
     /// <summary>Accounts for the first bytes of a block that is still arriving.</summary>
     public void ChargeBlock(Block block, long contentBytes) => block.ChargeTo(contentBytes);

@@ -95,6 +95,11 @@ internal sealed unsafe class ConnectionGroups : IWindowOwner, IDisposable
             {
                 _reader.Resume(connection, out input, out length);
             }
+            else if (!ArrivalRoom.MayReceive(session))
+            {
+                input = null;
+                length = 0;
+            }
             else if (!_reader.Receive(connection, _now, out input, out length)
                 || (connection.EndOfInput && length == 0 && connection.Backlog == null))
             {

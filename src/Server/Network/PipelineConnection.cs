@@ -283,7 +283,7 @@ internal sealed class PipelineConnection : ISessionOwner
     {
         if (Session.Blocks is { IsFilling: true } blocks)
         {
-            Fill(blocks);
+            if (ArrivalRoom.MayReceive(Session)) Fill(blocks);
             return;
         }
 

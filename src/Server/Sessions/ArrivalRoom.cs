@@ -32,6 +32,16 @@ internal static unsafe class ArrivalRoom
         if (blocks.NeedsRoom && blocks.Expected > most) blocks.Discard();
     }
 
+    /// <summary>Looks before a receive, where the session has waited for room: its wait may have ended because there is
+    /// none, or others may have taken it. Else each of many would receive a piece more before it sees that.</summary>
+    /// <returns>False when the session is parked again: nothing is to be received.</returns>
+    public static bool MayReceive(Session session)
+    {
+        if (session.RoomDeadlineTickMs == 0 || session.Blocks is not { IsFilling: true } blocks) return true;
+        Check(session, blocks);
+        return !session.IsParked;
+    }
+
     /// <summary>Looks after each receive whether there is room for more. If the session is parked afterwards, nothing
     /// more is received before its wait has ended.</summary>
     public static void Check(Session session, ReceivedBlocks blocks)

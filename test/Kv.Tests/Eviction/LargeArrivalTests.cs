@@ -103,6 +103,28 @@ public sealed class LargeArrivalTests : IDisposable
         Assert.Equal(0, session.RoomDeadlineTickMs);
     }
 
+    // What was let go on because there is no room received a piece more before it saw that: one megabyte of each of
+    // thousands of clients.
+    [Theory, MemberData(nameof(Transports.Both), MemberType = typeof(Transports))]
+    public void Who_has_waited_in_vain_receives_no_more(string transport)
+    {
+        using var kv = Start("--transport", transport);
+        using var client = kv.Connect();
+        byte[] set = Set("large", new byte[10 * Mb]);
+        client.Send(set.AsSpan(0, 5 * Mb));
+        var session = Assert.Single(kv.Server.Connections.Snapshot());
+        // The rest of it may be left in the socket until more comes.
+        const int RestMax = 128 * 1024;
+        Eventually.Holds(() => session.Blocks?.Received > (5 * Mb) - RestMax, () => "it does not arrive");
+        long peak = kv.Server.Store.PeakUsedBytes;
+        kv.Server.Store.MaxMemoryBytes = Mb;
+        session.RoomDeadlineTickMs = 1;     // it has waited, and its time is over
+        client.Send(set.AsSpan(5 * Mb));
+        Assert.StartsWith("OOM", client.Read().String, StringComparison.Ordinal);
+        Assert.InRange(kv.Server.Store.PeakUsedBytes, peak, peak + RestMax);
+        Assert.Equal("PONG", client.Ok("PING").String);
+    }
+
     // One client that sent most of a value, and then nothing, had all writes refused for as long as it liked.
     [Theory]
     [InlineData("epoll", false)]

@@ -87,6 +87,24 @@ public sealed unsafe class BlockTests
         Assert.Equal(0, test.Store.Stats.BlockBytes);
     }
 
+    // All of it was charged for a moment, for which others had keys evicted, or were refused.
+    [Fact]
+    public void A_block_that_is_to_arrive_is_never_charged_whole()
+    {
+        using var test = new TestStore();
+        long most = 0;
+        bool isOver = false;
+        var looks = new Thread(() =>
+        {
+            while (!Volatile.Read(ref isOver)) most = Math.Max(most, test.Store.Stats.BlockBytes);
+        });
+        looks.Start();
+        for (int i = 0; i < 20_000; i++) test.Session.Release(test.Session.AllocateBlock(1 << 20));
+        Volatile.Write(ref isOver, true);
+        looks.Join();
+        Assert.InRange(most, 0, 2 * Block.HeaderBytes);
+    }
+
     [Fact]
     public void An_append_to_a_leased_or_copied_value_leaves_the_others_alone()
     {

@@ -270,7 +270,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
                 CountStretch(failed + 1);
                 _store.MayComeAgain = false;
                 var failure = exception is KeyInUseException inUse
-                    ? TryKeepForLater(_executing, input.Session, inUse.IsOfOthers) : exception;
+                    ? TryKeepForLater(_executing, input.Session, inUse) : exception;
                 if (failure != null) FailCommand(_executing, input.Session, failure);
                 ReleaseBlocks(input.Session);
                 LookAtShare();
@@ -298,7 +298,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
 
     /// <summary>Keeps a command that is to come again.</summary>
     /// <returns>Null; or why it cannot be kept: there is no memory for it.</returns>
-    private OutOfMemoryException? TryKeepForLater(WindowSlot* slot, Session session, bool isOfOthers)
+    private OutOfMemoryException? TryKeepForLater(WindowSlot* slot, Session session, KeyInUseException why)
     {
         Debug.Assert(slot->Kind.Command >= 0, "a command that came again is kept already");
         var context = _runner.NewContext();
@@ -307,7 +307,7 @@ internal sealed unsafe class CommandWindow : ISessionUser, IDisposable
             session.Blocks, _table.Large);
         try
         {
-            _dispatcher.KeepForLater(session, context.Args.Keep(_server.Store), isOfOthers);
+            _dispatcher.KeepForLater(session, context.Args.Keep(_server.Store), why);
             return null;
         }
         catch (OutOfMemoryException exception)

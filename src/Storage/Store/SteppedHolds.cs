@@ -219,7 +219,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         {
             if (Volatile.Read(ref _uses[i]) is not { MayBeGivenUp: false, TakesLong: false } use || !use.Has(record)
                 || use.Step()) continue;
-            throw new KeyInUseException();
+            throw new KeyInUseException(use);
         }
     }
 

@@ -229,7 +229,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
     }
 
     /// <summary>Does a step of the work that has a key of a held command, as that would if it ran: but it would throw
-    /// each time, and of thirty clients that want one key a fifth of the processor went to that.</summary>
+    /// each time, and of thirty clients that want one key an eighth of the processor went to that.</summary>
     /// <returns>False: the command is to run. It says what comes next where the work is done, takes long, or has kept
     /// this client for long, and where all are to stand still.</returns>
     private bool StepAwaited(Session session, HeldCommand held)

@@ -77,7 +77,7 @@ public sealed class ComingAgainTests : IDisposable
         Assert.Equal(commands + 3, long.Parse(client.Info("total_commands_processed")));
     }
 
-    // It was begun in each turn, and given up by an exception: of thirty clients that wanted one key a fifth of the
+    // It was begun in each turn, and given up by an exception: of thirty clients that wanted one key an eighth of the
     // processor went to that.
     [Fact]
     public void A_command_is_begun_anew_only_when_the_work_that_has_its_key_is_done()

@@ -1,3 +1,4 @@
+using Kv.Server.Sessions;
 using Kv.Storage;
 using Kv.Tests.Harness;
 using Kv.Tests.Network;
@@ -91,9 +92,7 @@ public sealed class LargeArrivalTests : IDisposable
         using var kv = Start("--transport", transport);
         using var client = kv.Connect();
         byte[] set = Set("large", new byte[10 * Mb]);
-        client.Send(set.AsSpan(0, 5 * Mb));
-        var session = Assert.Single(kv.Server.Connections.Snapshot());
-        Eventually.Holds(() => session.Blocks is { Received: > 4 * Mb }, () => "it does not arrive");
+        var session = SendPart(kv, client, set.AsSpan(0, 5 * Mb), leastReceived: 4 * Mb);
         session.RoomDeadlineTickMs = 1;     // it has waited, and was let go on
         client.Send(set.AsSpan(5 * Mb, Mb));
         Eventually.Holds(() => session.RoomDeadlineTickMs == 0, () => "the next wait would be over at once");
@@ -111,11 +110,9 @@ public sealed class LargeArrivalTests : IDisposable
         using var kv = Start("--transport", transport);
         using var client = kv.Connect();
         byte[] set = Set("large", new byte[10 * Mb]);
-        client.Send(set.AsSpan(0, 5 * Mb));
-        var session = Assert.Single(kv.Server.Connections.Snapshot());
         // The rest of it may be left in the socket until more comes.
         const int RestMax = 512 * 1024;
-        Eventually.Holds(() => session.Blocks?.Received > (5 * Mb) - RestMax, () => "it does not arrive");
+        SendPart(kv, client, set.AsSpan(0, 5 * Mb), leastReceived: (5 * Mb) - RestMax);
         long peak = kv.Server.Store.PeakUsedBytes;
         kv.Server.Store.MaxMemoryBytes = Mb;
         client.Send(set.AsSpan(5 * Mb));
@@ -329,6 +326,16 @@ public sealed class LargeArrivalTests : IDisposable
 
     private static KvInstance Start(params string[] options) =>
         KvInstance.Start([.. options, "--maxmemory", "32mb", "--maxmemory-policy", "allkeys-lru"]);
+
+    /// <summary>Sends a part of a large value, as the only client.</summary>
+    /// <returns>The client's session, when more than <paramref name="leastReceived"/> bytes have arrived.</returns>
+    private static Session SendPart(KvInstance kv, RespClient client, ReadOnlySpan<byte> part, int leastReceived)
+    {
+        client.Send(part);
+        var session = Assert.Single(kv.Server.Connections.Snapshot());
+        Eventually.Holds(() => session.Blocks?.Received > leastReceived, () => "it does not arrive");
+        return session;
+    }
 
     private static byte[] Set(string key, byte[] value) =>
         RespText.Encode([[.. "SET"u8], RespText.Bytes(key), value]);

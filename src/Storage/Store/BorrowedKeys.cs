@@ -73,12 +73,10 @@ internal sealed unsafe class BorrowedKeys : IDisposable
         _phase = Phase.Done;
     }
 
-    private int EndOfStep => Math.Min(_count, _next + SteppedHold.KeysPerStep);
-
     private void ReadSome()
     {
         _work.BeginReading();
-        for (int end = EndOfStep; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             if (!_work.MayReadMore) return;
             _work.Read(_next, Held(_next).View);
@@ -89,7 +87,7 @@ internal sealed unsafe class BorrowedKeys : IDisposable
 
     private void PrepareSome()
     {
-        for (int end = EndOfStep; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             ref HeldRecord held = ref Held(_next);
             held.PreparedIndex = _next;     // of a key that comes again the last value counts
@@ -108,7 +106,7 @@ internal sealed unsafe class BorrowedKeys : IDisposable
     {
         Debug.Assert(_work.Action != ManyKeysAction.Set || _prepared == _count, "all are prepared before a change");
         bool sets = _work.Action == ManyKeysAction.Set;
-        for (int end = EndOfStep; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             ref HeldRecord held = ref Held(_next);
             if (!sets || held.PreparedIndex == _next)
@@ -120,7 +118,7 @@ internal sealed unsafe class BorrowedKeys : IDisposable
 
     private void GiveUpSome()
     {
-        for (int end = Math.Min(_prepared, EndOfStep); _next < end; _next++)
+        for (var step = new KeyStep(_next, _prepared); step.Takes(_next); _next++)
             _session.Changes.GiveUpPrepared(ref Held(_next));
         if (_next >= _prepared) GoOn(Phase.Done);
     }

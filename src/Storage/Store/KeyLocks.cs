@@ -257,15 +257,16 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         return status;
     }
 
-    /// <summary>Publishes what was done to some keys and lets go of them.</summary>
+    /// <summary>Publishes what was done to some keys and lets go of them: as many as one step does.</summary>
     /// <returns>True when nothing is held any more.</returns>
-    public bool ReleaseSome(int count)
+    public bool ReleaseSome()
     {
         Debug.Assert(_lender == null, "what is borrowed is given back whole");
         // From the end on, so that what is left is in the order still.
         int most = _count;
-        for (int least = Math.Max(0, most - count); _count > least; _count--) changes.LetGo(ref _held[_count - 1]);
-        UsedPages.GiveBack((byte*)(_held + _count), (byte*)(_held + most));
+        for (var step = new KeyStep(0, most); step.Takes(most - _count); _count--)
+            changes.LetGo(ref _held[_count - 1]);
+        UsedPages.GiveBackLast((byte*)(_held + _count), (byte*)(_held + most));
         if (_count > 0) return false;
         Release();
         return true;

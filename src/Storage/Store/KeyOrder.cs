@@ -11,7 +11,7 @@ namespace Kv.Storage;
 /// </remarks>
 internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 {
-    /// <summary>Keys that are hashed or counted in one step: some 200 us.</summary>
+    /// <summary>So many keys are hashed or counted in one step at most: some 200 us.</summary>
     public const int KeysPerStep = 8 * 1024;
 
     private const int BucketKeys = 256, SortedPerStep = KeysPerStep / 4, ScatteredPerStep = KeysPerStep / 4;
@@ -106,7 +106,7 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
         return _places[index];
     }
 
-    /// <summary>Gives the memory of keys back that nobody will look at any more.</summary>
+    /// <summary>Gives the memory of keys back that nobody will look at any more, nor at those before them.</summary>
     /// <param name="first">From here.</param>
     /// <param name="end">To here.</param>
     public void Forget(int first, int end)
@@ -150,8 +150,8 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 
     private void CountSome()
     {
-        int end = Math.Min(Count, _next + KeysPerStep);
-        for (; _next < end; _next++) _bucketEnds[(_unsorted[_next].Hash >> _shift) + 1]++;
+        for (var step = new KeyStep(_next, Count, KeysPerStep); step.Takes(_next); _next++)
+            _bucketEnds[(_unsorted[_next].Hash >> _shift) + 1]++;
         if (_next < Count) return;
         // Counts become starts; scattering moves each to its end.
         for (int i = 1; i <= _buckets; i++) _bucketEnds[i] += _bucketEnds[i - 1];
@@ -160,15 +160,15 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 
     private void ScatterSome(Database?[]? table)
     {
-        int first = _next, end = Math.Min(Count, _next + ScatteredPerStep);
-        for (; _next < end; _next++)
+        int first = _next;
+        for (var step = new KeyStep(_next, Count, ScatteredPerStep); step.Takes(_next); _next++)
         {
             ref Entry item = ref _unsorted[_next];
             if (table != null) item.DatabaseId = table[item.Database]!.Id;
             _items[_bucketEnds[item.Hash >> _shift]++] = item;
         }
 
-        UsedPages.GiveBack((byte*)(_unsorted + first), (byte*)(_unsorted + end));
+        UsedPages.GiveBack((byte*)(_unsorted + first), (byte*)(_unsorted + _next));
         if (_next != Count) return;
         Debug.Assert(_bucketEnds[_buckets - 1] == Count, "the buckets have all keys");
         GoOn(Phase.Sort);
@@ -176,20 +176,21 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
 
     private bool SortSome()
     {
-        int done = 0;
-        for (; _next < _buckets && done < SortedPerStep; _next++)
+        int done = 0, last = 1;
+        for (var clock = new StepClock(); _next < _buckets && done < SortedPerStep && clock.HasTime(last); _next++)
         {
             int start = _next == 0 ? 0 : _bucketEnds[_next - 1];
             var bucket = new Span<Entry>(_items + start, _bucketEnds[_next] - start);
             // One key many times is one long bucket, and in order already.
             if (!IsSorted(bucket)) bucket.Sort(static (left, right) => Entry.Compare(left, right));
-            for (int i = bucket.Length - 1, last = i; i >= 0 && _keepsPlaces; i--)
+            for (int i = bucket.Length - 1, place = i; i >= 0 && _keepsPlaces; i--)
             {
-                if (i + 1 < bucket.Length && !Entry.SameKey(bucket[i], bucket[i + 1])) last = i;
-                _places[bucket[i].Index] = start + last;
+                if (i + 1 < bucket.Length && !Entry.SameKey(bucket[i], bucket[i + 1])) place = i;
+                _places[bucket[i].Index] = start + place;
             }
 
-            done += bucket.Length + 1;
+            last = bucket.Length + 1;
+            done += last;
         }
 
         return _next == _buckets;

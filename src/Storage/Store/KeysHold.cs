@@ -119,8 +119,7 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void HashSome()
     {
         Debug.Assert(_locked == 0 && _order.Count == _next, "keys are hashed in the command's order, and not locked");
-        int end = Math.Min(_count, _next + KeyOrder.KeysPerStep);
-        for (; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count, KeyOrder.KeysPerStep); step.Takes(_next); _next++)
         {
             byte* key = _work.Key(_next, out int length);
             _order.Add(key, length, _databaseNumber);
@@ -151,8 +150,7 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void LockSome()
     {
         Debug.Assert(_locked <= _next && _next <= _count, "keys are locked in their order");
-        int end = Math.Min(_count, _next + KeysPerStep);
-        for (; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             if (!_order.IsLast(_next)) continue;
             ref KeyOrder.Entry item = ref _order[_next];
@@ -179,9 +177,8 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void LookSome()
     {
         Debug.Assert(_locked == _count, "all keys are locked before one is looked at");
-        int end = Math.Min(_count, _next + KeysPerStep);
         if (_work.Action == ManyKeysAction.Read) _work.BeginReading();
-        for (; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             if (_work.Action == ManyKeysAction.Read)
             {
@@ -206,8 +203,7 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void ChangeSome()
     {
         Debug.Assert(_locked == _count, "all keys are locked before one is changed");
-        int end = Math.Min(_count, _next + KeysPerStep);
-        for (; _next < end; _next++)
+        for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
@@ -222,8 +218,8 @@ internal sealed unsafe class KeysHold : SteppedHold
     private void LetGoSome()
     {
         Debug.Assert(_next <= _locked, "only what is locked is let go of");
-        int end = Math.Min(_locked, _next + KeysPerStep);
-        for (; _next < end; _next++)
+        int first = _next;
+        for (var step = new KeyStep(_next, _locked); step.Takes(_next); _next++)
         {
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
@@ -231,6 +227,8 @@ internal sealed unsafe class KeysHold : SteppedHold
             _session.Changes.LetGo(ref held);
         }
 
+        _order.Forget(first, _next);
+        UsedPages.GiveBack((byte*)(_states + first), (byte*)(_states + _next));
         if (_next == _locked) End();
     }
 

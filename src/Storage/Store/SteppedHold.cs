@@ -11,9 +11,6 @@ namespace Kv.Storage;
 /// </remarks>
 internal abstract class SteppedHold : IDisposable
 {
-    /// <summary>Keys that are locked, worked on or let go of in one step: some 200 us.</summary>
-    public const int KeysPerStep = 1024;
-
     /// <summary>One thread at a time does steps.</summary>
     protected Lock Claim { get; } = new();
 

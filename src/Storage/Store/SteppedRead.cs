@@ -36,10 +36,9 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
         if (_table == null) BeginRound(session);
         // Another table: what was read is of databases that may be gone.
         if (session.Table != _table) return EndRound(false);
-        int end = Math.Min(count, _next + KeysHold.KeysPerStep);
         Database? database = _table![databaseNumber];
         if (!_checks) work.BeginReading();
-        for (; _next < end; _next++)
+        for (var step = new KeyStep(_next, count); step.Takes(_next); _next++)
         {
             if (!_checks && !work.MayReadMore) return false;
             if (!_checks) ReadOne(session, database);

@@ -134,8 +134,8 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
     private void LockSome()
     {
         Debug.Assert(_next <= _found, "it locks what was found");
-        int first = Math.Max(0, _next - 1), end = Math.Min(_found, _next + KeysPerStep);
-        for (; _next < end; _next++)
+        int first = Math.Max(0, _next - 1);
+        for (var step = new KeyStep(_next, _found); step.Takes(_next); _next++)
         {
             if (!Keys.IsLast(_next)) continue;
             Status = _locks.LockNext(_table[Keys[_next].Database]!, EntryAt(_next));
@@ -145,7 +145,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         }
 
         // But for the last one, which says how far it has come.
-        if (end > 0) Keys.Forget(first, end - 1);
+        if (_next > 0) Keys.Forget(first, _next - 1);
         if (_next == _found) _phase = Phase.Start;
     }
 
@@ -174,7 +174,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
 
     private void LetGoSome(StoreSession? caller)
     {
-        if (!_locks.ReleaseSome(KeysPerStep)) return;
+        if (!_locks.ReleaseSome()) return;
         if (!_isAgain)
         {
             End(caller);

@@ -20,14 +20,14 @@ internal sealed class KeyLookUp(KeyPlaces places, int first, int count, int dest
         Debug.Assert(context.InTransaction, "the keys are a transaction's");
         Debug.Assert(context.Places == null, "the command did not look its keys up twice");
         int ahead = destination == 0 ? 0 : 1, database = context.Session.Database;
-        int end = Math.Min(count + ahead, places.Count + ManyKeysCommand.KeysMax);
-        while (places.Count < end)
+        int end = count + ahead;
+        for (var step = new KeyStep(places.Count, end); step.Takes(places.Count);)
         {
             int index = places.Count < ahead ? destination : first + places.Count - ahead;
             places.Add(context.Args[index].Span, database);
         }
 
-        if (end < count + ahead) return false;
+        if (places.Count < end) return false;
         context.Places = places;
         try
         {

@@ -19,7 +19,7 @@ namespace Kv.Server.Execution;
 internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDisposable
 {
     /// <summary>A command of more keys is done in steps.</summary>
-    public const int KeysMax = KeysHold.KeysPerStep;
+    public const int KeysMax = KeyStep.KeysMax;
 
     private readonly Store _store;
     private readonly Session _session;
@@ -175,14 +175,14 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     {
         if (_noted == _keys) return true;
         var engine = context.Server.Tracking;
-        int begin = _noted, end = Math.Min(_keys, begin + KeysMax);
-        for (; _noted < end; _noted++)
+        int begin = _noted;
+        for (var step = new KeyStep(_noted, _keys); step.Takes(_noted); _noted++)
         {
             byte* key = Key(_noted, out int length);
             engine.Remember(_tracking!, context.Store.Key(new ReadOnlySpan<byte>(key, length)));
         }
 
-        engine.EndRemembering(end - begin);
+        engine.EndRemembering(_noted - begin);
         return _noted == _keys;
     }
 
@@ -209,8 +209,7 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
     // Without memory to hold the absent keys, deleting is what helps: each key for itself.
     private bool DeleteSingly(ref CommandContext context)
     {
-        int end = Math.Min(_keys, _deletedSingly + KeysMax);
-        for (; _deletedSingly < end; _deletedSingly++)
+        for (var step = new KeyStep(_deletedSingly, _keys); step.Takes(_deletedSingly); _deletedSingly++)
         {
             byte* key = Key(_deletedSingly, out int length);
             context.Say("DEL"u8, new ReadOnlySpan<byte>(key, length));      // each by itself

@@ -6,8 +6,7 @@ namespace Kv.Server.Execution;
 
 /// <summary>What one step of a long command may still do: elements, bytes of the reply, time.</summary>
 /// <remarks>
-/// The first elements are granted whatever the clock says, so each step gets on. It is asked now and then, because
-/// elements may cost ten times what they do on another day: in no cache, on a machine that others use, too.
+/// The first elements are granted whatever the clock says, so each step gets on.
 /// </remarks>
 internal struct StepBudget : IStepBudget
 {
@@ -20,12 +19,11 @@ internal struct StepBudget : IStepBudget
     /// <summary>And so many bytes of the reply.</summary>
     public const int BytesMax = 256 * 1024;
 
-    private const int ClockEvery = 64;
-
     private readonly CollectedReply? _collected;
     private readonly OutputBuffer? _output;
-    private readonly long _bytesEnd, _ticksEnd = Stopwatch.GetTimestamp() + TicksMax;
-    private long _left = ElementsMax, _untilClock = ClockEvery;
+    private readonly long _bytesEnd;
+    private StepClock _clock = new();
+    private long _left = ElementsMax;
 
     /// <summary>Of a command whose reply is collected.</summary>
     public StepBudget(CollectedReply reply)
@@ -43,11 +41,8 @@ internal struct StepBudget : IStepBudget
 
     private readonly long Bytes => _collected?.Bytes ?? _output!.Length;
 
-    /// <summary>Half a millisecond.</summary>
-    private static long TicksMax => Stopwatch.Frequency / 2000;
-
     /// <summary>Has the clock asked before anything more is granted: what was done last may have been long.</summary>
-    public void AskClock() => _untilClock = 0;
+    public void AskClock() => _clock.AskNext();
 
     /// <summary>Asks for elements.</summary>
     /// <param name="count">Some tens at most.</param>
@@ -56,13 +51,7 @@ internal struct StepBudget : IStepBudget
     {
         Debug.Assert(count > 0, "something is asked for");
         if (_left <= 0 || Bytes >= _bytesEnd) return false;
-        _untilClock -= count;
-        if (_untilClock < 0 && _left < ElementsMax)
-        {
-            if (Stopwatch.GetTimestamp() >= _ticksEnd) return false;
-            _untilClock = ClockEvery;
-        }
-
+        if (!_clock.HasTime(count) && _left < ElementsMax) return false;
         _left -= count;
         return true;
     }

@@ -193,7 +193,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         var session = context.Session;
         var held = session.Held!;
         Debug.Assert(session.Steps == null && !session.IsParked, "a held command runs before any other");
-        if (StepAwaited(session, held)) return;
+        if (session.AwaitsStill(store)) return;
         session.Held = null;
         held.EndCharge();
         KeyInUseException? comesAgain = null;
@@ -228,18 +228,6 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         KeepForLater(session, held, comesAgain);
     }
 
-    /// <summary>Does a step of the work that has a key of a held command, as that would if it ran: but it would throw
-    /// each time, and of thirty clients that want one key an eighth of the processor went to that.</summary>
-    /// <returns>False: the command is to run. It says what comes next where the work is done, takes long, or has kept
-    /// this client for long, and where all are to stand still.</returns>
-    private bool StepAwaited(Session session, HeldCommand held)
-    {
-        if (held.AwaitedUse is not { } use) return false;
-        if (!use.TakesLong && !session.HasComeAgainForLong && !store.Presence.IsTurnedAway && !use.Step()) return true;
-        held.AwaitedUse = null;
-        return false;
-    }
-
     /// <summary>Keeps a command of which nothing was done (<see cref="KeyInUseException"/>): the session's next turn
     /// begins with it.</summary>
     /// <param name="why">Of others' work (<see cref="KeyInUseException.IsOfOthers"/>) that turn is a moment
@@ -250,7 +238,7 @@ internal sealed unsafe class Dispatcher(KvServer server, StoreSession store, Com
         output.Rewind(new ReplyMark(_reply.ReplyStart, 0));
         session.NoteComesAgain();
         session.Held = command;
-        command.AwaitedUse = why.Use;
+        session.Awaited = why.Work;
         if (why.IsOfOthers) session.Park(server.TickMs + Session.SnapshotWaitMs);
     }
 

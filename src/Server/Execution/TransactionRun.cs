@@ -134,9 +134,10 @@ internal sealed unsafe class TransactionRun(CommandRunner runner, SessionOutput 
             store.MayComeAgain = !context.Session.HasComeAgainForLong;
             status = store.BeginTransaction(store.Keys);
         }
-        catch (KeyInUseException)
+        catch (KeyInUseException exception)
         {
             context.Session.NoteComesAgain();
+            context.Session.Awaited = exception.Work;
             return false;
         }
         finally

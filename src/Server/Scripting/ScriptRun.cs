@@ -219,6 +219,7 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
         Debug.Assert(_keyCount > 0, "it waits for its keys");
         var command = _awaiting!;
         var session = context.Session;
+        if (session.AwaitsStill(context.Store)) return;
         context.Args.Begin(command.Items, command.Count, keyIndex: 0, hash: 0, hint: 0, session.Blocks);
         bool isLate = session.HasComeAgainForLong;
         if (isLate && _awaitsPlace && _server.Store.SteppedHolds.IsFull)
@@ -270,8 +271,9 @@ internal sealed class ScriptRun : ICommandSteps, IHeldUse, IDisposable
             store.MayComeAgain = comesAgain;
             status = store.BeginTransaction(context.ListKeys(first, keys));
         }
-        catch (KeyInUseException)
+        catch (KeyInUseException exception)
         {
+            context.Session.Awaited = exception.Work;
             return false;
         }
         catch (StoreBusyException)

@@ -55,9 +55,6 @@ internal sealed unsafe class HeldCommand : IDisposable
     /// <summary>The holder of the arguments of a large command.</summary>
     public LargeCommand? Large { get; private set; }
 
-    /// <summary>The work in steps that has one of its keys, as far as is known; null: none has.</summary>
-    public HeldUse? AwaitedUse { get; set; }
-
     /// <summary>Memory held.</summary>
     public long Bytes { get; private set; }
 

@@ -11,7 +11,7 @@ namespace Kv.Storage;
 /// when their database is flushed. It has the locks, and the list that says which is which key's; the keys' bytes in
 /// that list are void.
 /// </remarks>
-internal sealed unsafe class HeldUse : IHeldSteps
+internal sealed unsafe class HeldUse : IHeldSteps, IAwaitedWork
 {
     private readonly Lock _claim = new();
     private readonly SteppedHolds _holds;
@@ -94,7 +94,10 @@ internal sealed unsafe class HeldUse : IHeldSteps
     /// <inheritdoc cref="IHeldUse.MayBeGivenUp"/>
     public bool MayBeGivenUp => _use.MayBeGivenUp;
 
-    /// <inheritdoc cref="IHeldUse.TakesLong"/>
+    /// <inheritdoc/>
+    public bool IsOver => IsDone;
+
+    /// <inheritdoc/>
     public bool TakesLong => !IsDone && _use.TakesLong;
 
     /// <summary>Does the rest, or ends what may be given up, for a thread that needs a key of it, or wants all others

@@ -41,19 +41,19 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     /// <summary>Which held record is that of a key; -1 when the key is not held.</summary>
     public int IndexOf(Database database, in Key key)
     {
-        // The first one in the order that is not before the key.
-        int low = 0, high = _count;
-        while (low < high)
-        {
-            int middle = (low + high) >>> 1;
-            if (_held[middle].Hash < key.Hash) low = middle + 1;
-            else high = middle;
-        }
-
+        int low = FirstFrom(key.Hash);
         // Several keys of one hash are as good as never, but for the same key in several databases.
         for (; low < _count && _held[low].Hash == key.Hash; low++)
             if (_held[low].Database == database && _held[low].Key.SequenceEqual(key.Bytes)) return low;
         return -1;
+    }
+
+    /// <summary>Whether one of the records is held.</summary>
+    public bool Has(byte* record, ulong hash)
+    {
+        for (int i = FirstFrom(hash); i < _count && _held[i].Hash == hash; i++)
+            if (_held[i].Record == record) return true;
+        return false;
     }
 
     /// <summary>Locks every key of the list once.</summary>
@@ -80,6 +80,20 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         {
             if (!done) Release();
         }
+    }
+
+    /// <summary>The first one in the order that has no smaller hash.</summary>
+    private int FirstFrom(ulong hash)
+    {
+        int low = 0, high = _count;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            if (_held[middle].Hash < hash) low = middle + 1;
+            else high = middle;
+        }
+
+        return low;
     }
 
     private StoreStatus LockAll(KeyList keys, Database?[] table, int count)

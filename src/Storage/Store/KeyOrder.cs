@@ -106,6 +106,20 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
         return _places[index];
     }
 
+    /// <summary>The first place whose key has no smaller hash.</summary>
+    public int FirstFrom(ulong hash)
+    {
+        int low = 0, high = Count;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            if (this[middle].Hash < hash) low = middle + 1;
+            else high = middle;
+        }
+
+        return low;
+    }
+
     /// <summary>Gives the memory of keys back that nobody will look at any more, nor at those before them.</summary>
     /// <param name="first">From here.</param>
     /// <param name="end">To here.</param>

@@ -255,6 +255,15 @@ internal sealed unsafe class KeysHold : SteppedHold
         _next = 0;
     }
 
+    protected override bool HasLocked(byte* record, ulong hash)
+    {
+        // What was let go of, and given back, are zeros: they come first still.
+        int place = _order.FirstFrom(hash);
+        for (; place < _count && _order[place].Hash == hash; place++)
+            if (_states[place].Record == record) return true;
+        return false;
+    }
+
     protected override bool HasReached(in KeyList.Entry key)
     {
         if (_phase > Phase.Lock) return true;       // locks nothing more

@@ -9,7 +9,7 @@ namespace Kv.Storage;
 /// the claim and does the rest, <see cref="TryFinish"/>. The session is the store's own, and its epoch stands still
 /// from the first lock to the last: what is locked stays where it is.
 /// </remarks>
-internal abstract class SteppedHold : IDisposable
+internal abstract unsafe class SteppedHold : IAwaitedWork, IDisposable
 {
     /// <summary>One thread at a time does steps.</summary>
     protected Lock Claim { get; } = new();
@@ -18,16 +18,35 @@ internal abstract class SteppedHold : IDisposable
     /// worst.</summary>
     public abstract bool HasKeys { get; }
 
+    /// <inheritdoc/>
+    public bool IsOver => !HasKeys;
+
+    /// <inheritdoc/>
+    public bool TakesLong => false;
+
     /// <summary>What the work threw, whoever ran it; every key was let go of.</summary>
     public Exception? Failure { get; protected set; }
 
     /// <summary>Whether its owner has left it: it only lets go, and frees itself.</summary>
     public virtual bool IsAbandoned => false;
 
-    /// <summary>Does a piece of the work, unless another thread is doing all of it.</summary>
-    /// <param name="caller">In its turn: it serves those who wait for what was changed, as it would after a turn of its
-    /// own. Null: others do.</param>
-    /// <returns>True when everything is done.</returns>
+    /// <summary>Whether it has the lock of a record, as far as can be told: not while another thread does a
+    /// step. From any thread.</summary>
+    /// <param name="hash">Of the record's key.</param>
+    public bool Has(byte* record, ulong hash)
+    {
+        if (!Claim.TryEnter()) return false;
+        try
+        {
+            return HasKeys && HasLocked(record, hash);
+        }
+        finally
+        {
+            Claim.Exit();
+        }
+    }
+
+    /// <inheritdoc/>
     public bool Step(StoreSession? caller = null)
     {
         if (!Claim.TryEnter()) return false;
@@ -70,6 +89,9 @@ internal abstract class SteppedHold : IDisposable
     /// <summary>Does a piece, by the owner of the claim.</summary>
     /// <returns>True when everything is done.</returns>
     protected abstract bool StepClaimed(StoreSession? caller);
+
+    /// <summary>Whether it has the lock of a record.</summary>
+    protected abstract bool HasLocked(byte* record, ulong hash);
 
     /// <summary>Whether a key, if it is one of its own, is locked, and every one before it.</summary>
     protected abstract bool HasReached(in KeyList.Entry key);

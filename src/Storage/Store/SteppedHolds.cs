@@ -38,6 +38,7 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
 
     private readonly HeldUse?[] _uses = new HeldUse?[UsesMax];
     private readonly StoreSession?[] _idleSessions = new StoreSession?[IdleSessionsMax];
+    private readonly AwaitedPlace _place = new(store);
     private SteppedHold? _current;
     private StoreSession? _session;
     private long _closedUntil;
@@ -127,9 +128,11 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     public void AwaitPlace(StoreSession session)
     {
         if (!session.MayComeAgain || HasPlace) return;
-        Volatile.Read(ref _uses[0])?.Step();
-        throw new KeyInUseException();
+        StepFirst();
+        throw new KeyInUseException(_place);
     }
+
+    private void StepFirst() => Volatile.Read(ref _uses[0])?.Step();
 
     /// <summary>Whether there was a place just now for one more use that could wait for it, and nobody waits for the
     /// end of all.</summary>
@@ -183,8 +186,9 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         {
             if (session.MayComeAgain)
             {
+                bool isIts = hold.Has(record, HashOf(record));
                 hold.Step();
-                throw new KeyInUseException();
+                throw new KeyInUseException(isIts ? hold : null);
             }
 
             hold.TryFinish(default, holdsOthers: false);
@@ -203,11 +207,18 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         if (Volatile.Read(ref _current) is { } hold)
         {
             // No step of it: that might wait for a key that this one has.
-            if (session.MayComeAgain) throw new KeyInUseException();
+            if (session.MayComeAgain) throw new KeyInUseException(hold.Has(record, key.Hash) ? hold : null);
             hold.TryFinish(key, holdsOthers: true);
         }
 
         FinishUses(record, wait.Count > ManySpins, session);
+    }
+
+    // Who is online may read it, also where it has died.
+    private ulong HashOf(byte* record)
+    {
+        var key = Record.KeyOf(record, Record.ReadWord(record));
+        fixed (byte* start = key) return store.Hash.Of(start, key.Length);
     }
 
     /// <summary>Where the waiter can come again, does a step of the work that has locked the record: so that gets on
@@ -278,5 +289,19 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         foreach (var session in _idleSessions) session?.Dispose();
 
         _session?.Dispose();
+    }
+
+    /// <summary>A place for one more use.</summary>
+    private sealed class AwaitedPlace(Store store) : IAwaitedWork
+    {
+        public bool IsOver => store.SteppedHolds.HasPlace;
+
+        public bool TakesLong => false;
+
+        public bool Step(StoreSession? caller = null)
+        {
+            store.SteppedHolds.StepFirst();
+            return IsOver;
+        }
     }
 }

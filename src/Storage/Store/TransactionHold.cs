@@ -79,6 +79,9 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         return _phase == Phase.Done;
     }
 
+    protected override bool HasLocked(byte* record, ulong hash) =>
+        _phase >= Phase.Lock && _locks.Has(record, hash);
+
     protected override bool HasReached(in KeyList.Entry key)
     {
         if (_phase > Phase.Lock) return true;       // locks nothing more

@@ -79,26 +79,64 @@ public sealed class ComingAgainTests : IDisposable
 
     // It was begun in each turn, and given up by an exception: of thirty clients that wanted one key an eighth of the
     // processor went to that.
-    [Fact]
-    public void A_command_is_begun_anew_only_when_the_work_that_has_its_key_is_done()
+    [Theory]
+    [InlineData("HLEN h")]
+    [InlineData("MULTI\r\nHLEN h\r\nSET a v\r\nEXEC\r\n")]
+    [InlineData("EVAL \"return redis.call('HLEN', KEYS[1])\" 2 h a")]
+    public void A_command_is_begun_anew_only_when_the_work_that_has_its_key_is_done(string lines)
     {
-        int givenUp = 0, thread = Environment.CurrentManagedThreadId;
-        void Count(object? sender, FirstChanceExceptionEventArgs raised)
-        {
-            if (raised.Exception is KeyInUseException && Environment.CurrentManagedThreadId == thread) givenUp++;
-        }
-
-        AppDomain.CurrentDomain.FirstChanceException += Count;
-        try
-        {
-            Assert.Equal(":60000\r\n", Meet("HLEN h"));
-        }
-        finally
-        {
-            AppDomain.CurrentDomain.FirstChanceException -= Count;
-        }
-
+        int givenUp = CountGivenUp(() => Assert.Contains(":60000\r\n", Meet(lines), StringComparison.Ordinal));
         Assert.True(_other.Turns > 5, $"it was done in {_other.Turns} turns");
+        Assert.Equal(1, givenUp);
+    }
+
+    // At each place where it may be met. Those that hold another key did no step of it before, but waited for the
+    // other client's turn.
+    [Theory]
+    [InlineData("GET k7")]
+    [InlineData("MULTI\r\nGET k7\r\nSET k8 w\r\nEXEC\r\n")]
+    [InlineData("EVAL \"return redis.call('GET', KEYS[1])\" 2 k7 k8")]
+    public void And_when_the_work_that_has_very_many_keys_is_done(string lines)
+    {
+        string all = "MSET " + string.Join(' ', Enumerable.Range(0, 5000).Select(i => $"k{i} v"));
+        _long.Run(all);
+        int most = 0;
+        for (int at = 1, turns = at; at <= turns; at++)
+        {
+            int now = at;
+            string? reply = null;
+            _long.Between = turn =>
+            {
+                if (turn == now) reply = RunOther(lines);
+            };
+            most = Math.Max(most, CountGivenUp(() => _long.Run(all)));
+            turns = Math.Max(turns, _long.Steps);
+            if (reply != null) Assert.Contains("$1\r\nv\r\n", reply, StringComparison.Ordinal);
+        }
+
+        Assert.Equal(1, most);
+    }
+
+    [Fact]
+    public void And_when_there_is_a_place()
+    {
+        var clients = Enumerable.Range(0, SteppedHolds.WaitedUsesMax).Select(_ => new WindowClient(_server)).ToList();
+        for (int i = 0; i < clients.Count; i++) _long.Run($"COPY h h{i}");
+        int givenUp = 0;
+        for (int i = 0; i < clients.Count; i++)
+        {
+            int next = i + 1;
+            clients[i].Between = _ =>
+            {
+                clients[next - 1].Between = null;
+                if (next < clients.Count) clients[next].Run($"HGETALL h{next}");
+                else givenUp = CountGivenUp(() => _other.Run("HGETALL h"));
+            };
+        }
+
+        clients[0].Run("HGETALL h0");
+        clients.ForEach(client => client.Dispose());
+        Assert.True(_other.Turns > _other.Steps + 5, $"{_other.Turns} turns, {_other.Steps} steps");
         Assert.Equal(1, givenUp);
     }
 
@@ -191,6 +229,33 @@ public sealed class ComingAgainTests : IDisposable
         _server.Dispose();
     }
 
+    /// <param name="lines">A command, or lines that end with a line break each.</param>
+    private string RunOther(string lines) =>
+        Reply.Latin(_other.Run(lines.EndsWith('\n') ? System.Text.Encoding.Latin1.GetBytes(lines)
+            : RespText.Encode(lines)));
+
+    /// <summary>How often a command was begun and given up in some work of this thread.</summary>
+    private static int CountGivenUp(Action work)
+    {
+        int givenUp = 0, thread = Environment.CurrentManagedThreadId;
+        void Count(object? sender, FirstChanceExceptionEventArgs raised)
+        {
+            if (raised.Exception is KeyInUseException && Environment.CurrentManagedThreadId == thread) givenUp++;
+        }
+
+        AppDomain.CurrentDomain.FirstChanceException += Count;
+        try
+        {
+            work();
+        }
+        finally
+        {
+            AppDomain.CurrentDomain.FirstChanceException -= Count;
+        }
+
+        return givenUp;
+    }
+
     /// <summary>Runs commands of the other client in the middle of a HGETALL.</summary>
     private string Meet(string lines)
     {
@@ -198,8 +263,7 @@ public sealed class ComingAgainTests : IDisposable
         _long.Between = _ =>
         {
             _long.Between = null;
-            reply = Reply.Latin(_other.Run(lines.EndsWith('\n') ? System.Text.Encoding.Latin1.GetBytes(lines)
-                : RespText.Encode(lines)));
+            reply = RunOther(lines);
         };
         Assert.Equal(Fields * 2 + 1, _long.Run("HGETALL h").Split('$').Length);
         Assert.NotNull(reply);

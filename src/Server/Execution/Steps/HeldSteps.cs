@@ -80,14 +80,15 @@ internal abstract class HeldSteps : ICommandSteps, IHeldUse, IDisposable
 
     private void AwaitPlace(ref CommandContext context)
     {
+        bool begins = false;
         try
         {
             context.Server.Store.SteppedHolds.AwaitPlace(context.Store);
+            begins = true;
         }
-        catch
+        finally
         {
-            Dispose();
-            throw;
+            if (!begins) Dispose();     // not caught: to throw it once more would cost as much again
         }
     }
 

@@ -242,7 +242,7 @@ def run(name, before, again, options, port):
     if options.redis:
         arguments = [options.redis, "--port", str(port), "--save", "", "--appendonly", "no"]
     else:
-        arguments = [options.server, "--port", str(port), "--worker-threads", "1"]
+        arguments = [options.server, "--port", str(port), "--worker-threads", "1", "--save", ""]
     server = subprocess.Popen(["taskset", "-c", "0", *arguments], stdout=subprocess.DEVNULL)
     os.sched_setaffinity(0, {1 % os.cpu_count()})
     try:

@@ -41,6 +41,9 @@ internal sealed unsafe class HashIndex : IDisposable
 
     private const int LineBytes = 64;
 
+    /// <summary>So many keys are worth being looked up together (<see cref="PrefetchAll"/>). A power of two.</summary>
+    public const int Together = 16;
+
     /// <summary>From this size on the new half of a doubling is of huge pages: all of it is used at once, so that none
     /// is wasted.</summary>
     internal const long HugeHalfFromBytes = SegmentedLog.SegmentBytes;
@@ -239,6 +242,15 @@ internal sealed unsafe class HashIndex : IDisposable
         Sse.Prefetch0(Bucket(hash & ((1UL << depth) - 1)));
         // The one before, while it may not have been split yet.
         if (_completeDepth != depth) Sse.Prefetch0(Bucket(hash & ((1UL << (depth - 1)) - 1)));
+    }
+
+    /// <summary>Brings the buckets of some hashes into the cache, and then the records: each comes from memory while
+    /// others do.</summary>
+    /// <param name="hashes">At most <see cref="Together"/>.</param>
+    public void PrefetchAll(ReadOnlySpan<ulong> hashes)
+    {
+        foreach (ulong hash in hashes) Prefetch(hash);
+        foreach (ulong hash in hashes) Probe(hash);
     }
 
     /// <summary>Brings the records of a bucket into the cache, but for those of its chain; the bucket should be

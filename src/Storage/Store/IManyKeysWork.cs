@@ -26,6 +26,9 @@ internal unsafe interface IManyKeysWork : ISessionUser
     /// <summary>The value that a key is to get, and its block if it has one.</summary>
     ReadOnlySpan<byte> Value(int index, out Block block);
 
+    /// <summary>Brings the values that some keys are to get into the cache.</summary>
+    void PrefetchValues(ReadOnlySpan<int> indexes);
+
     /// <summary>Begins a step of reading.</summary>
     void BeginReading();
 

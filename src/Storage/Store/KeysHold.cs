@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
@@ -152,6 +153,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         Debug.Assert(_locked <= _next && _next <= _count, "keys are locked in their order");
         for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
+            if (_next % HashIndex.Together == 0) PrefetchKeys();
             if (!_order.IsLast(_next)) continue;
             ref KeyOrder.Entry item = ref _order[_next];
             var entry = new KeyList.Entry
@@ -174,6 +176,39 @@ internal sealed unsafe class KeysHold : SteppedHold
         if (_next == _count) GoOn(Phase.Look);
     }
 
+    /// <summary>Brings what the next keys lead to into the cache: what one step uses in the order of the hashes is
+    /// strewn over all memory.</summary>
+    private void PrefetchKeys()
+    {
+        int count = Math.Min(HashIndex.Together, _count - _next);
+        Span<ulong> hashes = stackalloc ulong[count];
+        for (int i = 0; i < count; i++)
+        {
+            ref KeyOrder.Entry item = ref _order[_next + i];
+            hashes[i] = item.Hash;
+            if (Sse.IsSupported) Sse.Prefetch0(item.Key);
+        }
+
+        _database.Index.PrefetchAll(hashes);
+        PrefetchValues(count);
+    }
+
+    /// <summary>Likewise the records of the next keys, and the values that they are to get.</summary>
+    private void PrefetchHeld(bool withValues)
+    {
+        if (!Sse.IsSupported) return;
+        int count = Math.Min(HashIndex.Together, _count - _next);
+        for (int i = 0; i < count; i++) Sse.Prefetch0(_states[_next + i].Record);
+        if (withValues) PrefetchValues(count);
+    }
+
+    private void PrefetchValues(int count)
+    {
+        Span<int> indexes = stackalloc int[count];
+        for (int i = 0; i < count; i++) indexes[i] = _order[_next + i].Index;
+        _work.PrefetchValues(indexes);
+    }
+
     private void LookSome()
     {
         Debug.Assert(_locked == _count, "all keys are locked before one is looked at");
@@ -188,6 +223,7 @@ internal sealed unsafe class KeysHold : SteppedHold
                 continue;
             }
 
+            if (_next % HashIndex.Together == 0) PrefetchHeld(withValues: true);
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
             var status = ManyKeysChange.Prepare(_work, _session.Changes, ref held, _order[_next].Index);
@@ -205,6 +241,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         Debug.Assert(_locked == _count, "all keys are locked before one is changed");
         for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
+            if (_next % HashIndex.Together == 0) PrefetchHeld(withValues: true);
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
             Debug.Assert((Record.ReadWord(held.Record) & RecordWord.Lock) != 0, "the key is locked");
@@ -221,6 +258,7 @@ internal sealed unsafe class KeysHold : SteppedHold
         int first = _next;
         for (var step = new KeyStep(_next, _locked); step.Takes(_next); _next++)
         {
+            if (_next % HashIndex.Together == 0) PrefetchHeld(withValues: false);
             if (_states[_next].Record == null) continue;
             var held = HeldOf(_next);
             _session.Changes.GiveUpPrepared(ref held);

@@ -20,7 +20,12 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
         for (int round = 1; ; round++)
         {
             read.Restart();
-            for (int i = 0; i < keys.Count; i++) ReadOne(i, ref keys[i], ref read);
+            for (int i = 0; i < keys.Count; i++)
+            {
+                if (i % HashIndex.Together == 0) Prefetch(keys, i);
+                ReadOne(i, ref keys[i], ref read);
+            }
+
             // Between the last read and the first check there is an instant at which all of them held.
             Volatile.ReadBarrier();
             if (StillHold(keys) || (round == StoreSession.OptimisticReadsMax && TryReadHeld(keys, ref read)))
@@ -46,6 +51,15 @@ internal sealed unsafe class ManyReader(StoreSession session, Store store)
         }
 
         return true;
+    }
+
+    private void Prefetch(KeyList keys, int first)
+    {
+        int count = Math.Min(HashIndex.Together, keys.Count - first);
+        if (count == 1) return;
+        Span<ulong> hashes = stackalloc ulong[count];
+        for (int i = 0; i < count; i++) hashes[i] = keys[first + i].Hash;
+        session.SelectedTable[keys[first].Database]?.Index.PrefetchAll(hashes);
     }
 
     private void ReadOne<TRead>(int index, ref KeyList.Entry item, ref TRead read)

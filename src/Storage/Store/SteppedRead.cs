@@ -15,11 +15,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
 {
     private const int RoundsMax = 3;
 
-    /// <summary>So many keys are looked up together: their buckets, and then their records, come from memory at the
-    /// same time. A power of two.</summary>
-    private const int Batch = 16;
-
-    private readonly ulong[] _hashes = new ulong[Batch];
+    private readonly ulong[] _hashes = new ulong[HashIndex.Together];
 
     // Not touched yet: the pages are paid for step by step.
     private Seen* _seen = (Seen*)NativeMemory.AllocZeroed((nuint)count, (nuint)sizeof(Seen));
@@ -47,7 +43,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
         for (var step = new KeyStep(_next, count); step.Takes(_next); _next++)
         {
             if (!_checks && !work.MayReadMore) return false;
-            if (_next % Batch == 0) Foresee(database);
+            if (_next % HashIndex.Together == 0) Foresee(database);
             if (!_checks) ReadOne(session, database);
             else if (!StillHolds(database, _next)) return EndRound(false);
         }
@@ -85,15 +81,14 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
     /// <summary>Hashes the next keys, and brings what they lead to into the cache.</summary>
     private void Foresee(Database? database)
     {
-        int keys = Math.Min(Batch, count - _next);
+        int keys = Math.Min(HashIndex.Together, count - _next);
         for (int i = 0; i < keys; i++)
         {
             byte* key = work.Key(_next + i, out int length);
             _hashes[i] = store.Hash.Of(key, length);
-            database?.Index.Prefetch(_hashes[i]);
         }
 
-        for (int i = 0; i < keys; i++) database?.Index.Probe(_hashes[i]);
+        database?.Index.PrefetchAll(_hashes.AsSpan(0, keys));
     }
 
     private void ReadOne(StoreSession session, Database? database)
@@ -106,7 +101,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
 
         byte* start = work.Key(_next, out int length);
         ReadOnlySpan<byte> key = new(start, length);
-        ulong hash = _hashes[_next % Batch];
+        ulong hash = _hashes[_next % HashIndex.Together];
         // Ends: an owner of the lock is running, or a long command, which is then run here; a dead record is found no
         // more.
         var wait = new SpinWait();
@@ -137,7 +132,7 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
     {
         if (database == null) return true;
         byte* start = work.Key(index, out int length);
-        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length), _hashes[index % Batch],
+        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length), _hashes[index % HashIndex.Together],
             out ulong* home, out ulong control);
         Seen seen = _seen[index];
         if (record == null) return seen.Generation == 0 && seen.Address == home && seen.Word == control;

@@ -359,6 +359,10 @@ public sealed unsafe class LongHoldTests
             return _value;
         }
 
+        public void PrefetchValues(ReadOnlySpan<int> indexes)
+        {
+        }
+
         public void BeginReading()
         {
         }

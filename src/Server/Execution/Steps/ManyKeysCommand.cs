@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.Intrinsics.X86;
 using Kv.Protocol;
 using Kv.Server.Notifications;
 using Kv.Server.Sessions;
@@ -119,6 +120,14 @@ internal sealed unsafe class ManyKeysCommand : ICommandSteps, IManyKeysWork, IDi
         Argument argument = _command.Items[2 + (2L * index)];
         block = argument.IsInBlock ? _session.Blocks!.Find(argument.Pointer) : default;
         return argument.Span;
+    }
+
+    /// <inheritdoc/>
+    public void PrefetchValues(ReadOnlySpan<int> indexes)
+    {
+        if (_stride != 2 || !Sse.IsSupported) return;
+        foreach (int index in indexes) Sse.Prefetch0(_command.Items + 2 + (2L * index));
+        foreach (int index in indexes) Sse.Prefetch0(_command.Items[2 + (2L * index)].Pointer);
     }
 
     /// <inheritdoc/>

@@ -102,6 +102,7 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         {
             Debug.Assert(i == 0 || KeyList.Compare(keys[_order[i - 1]], keys[_order[i]]) <= 0, "all lock in one order");
             ref KeyList.Entry item = ref keys[_order[i]];
+            if (i % HashIndex.Together == 0 && _lender == null) Prefetch(keys, table, i, count);
             if (i > 0 && KeyList.Compare(keys[_order[i - 1]], item) == 0)
             {
                 item.Held = _count - 1;
@@ -117,6 +118,14 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
         }
 
         return StoreStatus.Ok;
+    }
+
+    private void Prefetch(KeyList keys, Database?[] table, int first, int count)
+    {
+        Span<ulong> hashes = stackalloc ulong[Math.Min(HashIndex.Together, count - first)];
+        if (hashes.Length == 1) return;
+        for (int i = 0; i < hashes.Length; i++) hashes[i] = keys[_order[first + i]].Hash;
+        table[keys[_order[first]].Database]!.Index.PrefetchAll(hashes);
     }
 
     /// <summary>Whether a snapshot has yet to keep some of what is held, and does so now.</summary>

@@ -13,15 +13,21 @@ internal sealed class SnapshotJob
     private readonly RdbFileWriter _writer;
     private readonly RdbSnapshot _snapshot;
     private readonly Thread _thread;
+    private readonly ManualResetEventSlim _mayWrite = new();
+    private bool _isAbandoned;
 
     /// <summary>Begins it: this is its instant.</summary>
     /// <param name="ended">Called at its end, on its thread: with null, or with what went wrong; then there is no new
     /// file.</param>
     /// <remarks>All others stand still, perhaps for as long as a disk takes that takes nothing: the file is opened
     /// later.</remarks>
+    /// <exception cref="OutOfMemoryException">Nothing is begun. The system has no thread, or no memory.</exception>
     public SnapshotJob(KvServer server, string path, SnapshotPurpose purpose, Action<SnapshotJob, Exception?> ended)
     {
         (_server, Path, Purpose) = (server, path, purpose);
+        _thread = new Thread(() => Run(ended)) { IsBackground = true, Name = "kv-snapshot" };
+        // First of all: where the system has none there is nothing to undo, and whoever sees the job can wait for it.
+        _thread.Start();
         Begun = Stopwatch.GetTimestamp();
         _writer = new RdbFileWriter(server.Store, _head, server.Options.RdbCompression, server.Options.RdbChecksum)
         {
@@ -36,10 +42,9 @@ internal sealed class SnapshotJob
         catch
         {
             _writer.Dispose();
+            EndUnwritten();
             throw;
         }
-
-        _thread = new Thread(() => ended(this, Write())) { IsBackground = true, Name = "kv-snapshot" };
     }
 
     public string Path { get; }
@@ -60,13 +65,14 @@ internal sealed class SnapshotJob
     public long HeldBytesPeak => _snapshot.HeldBytesPeak;
 
     /// <summary>Has it written. Once.</summary>
-    public void Start() => _thread.Start();
+    public void Start() => _mayWrite.Set();
 
     /// <summary>Lets go of one that is not started.</summary>
     public void Abandon()
     {
         _snapshot.Dispose();
         _writer.Dispose();
+        EndUnwritten();
     }
 
     /// <summary>Ends it before its end, soon.</summary>
@@ -74,6 +80,18 @@ internal sealed class SnapshotJob
 
     /// <summary>Waits until it has ended. Not in a turn of a session.</summary>
     public void Join() => _thread.Join();
+
+    private void EndUnwritten()
+    {
+        _isAbandoned = true;
+        _mayWrite.Set();        // release: the thread sees the line before
+    }
+
+    private void Run(Action<SnapshotJob, Exception?> ended)
+    {
+        _mayWrite.Wait();
+        if (!_isAbandoned) ended(this, Write());
+    }
 
     private Exception? Write()
     {

@@ -67,6 +67,48 @@ public sealed class SnapshotFaultTests : IDisposable
         client.Ok("DEBUG INTEGRITY");
     }
 
+    // As where the server ends at the very moment that one is begun: it joined a thread that was not started.
+    [Fact]
+    public async Task One_that_is_given_up_before_its_first_byte_is_waited_for()
+    {
+        using var kv = KvInstance.Start("--dir", _directory);
+        using var client = kv.Connect();
+        client.Ok("SET k v");
+        Task? cancelling = null;
+        using (var guard = kv.Server.Store.Enter())
+        {
+            Assert.True(kv.Server.Snapshots.TryBegin(guard.Session, SnapshotPurpose.Replica,
+                Path.Combine(_directory, "other.rdb"), () => cancelling = BeginCancelling(kv), done: null, out _));
+        }
+
+        await cancelling!;
+        Assert.Null(kv.Server.Snapshots.Job);
+        Assert.Empty(Directory.GetFileSystemEntries(_directory));
+    }
+
+    /// <summary>Has another thread cancel the snapshot.</summary>
+    /// <returns>When that waits already.</returns>
+    private static Task BeginCancelling(KvInstance kv)
+    {
+        var cancelled = new TaskCompletionSource();
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                kv.Server.Snapshots.Cancel();
+                cancelled.SetResult();
+            }
+            catch (ThreadStateException exception)
+            {
+                cancelled.SetException(exception);
+            }
+        });
+        thread.Start();
+        Eventually.Holds(() => cancelled.Task.IsCompleted || (thread.ThreadState & ThreadState.WaitSleepJoin) != 0,
+            () => "it does not wait");
+        return cancelled.Task;
+    }
+
     [Fact]
     public async Task A_watchdog_is_told_that_the_server_lives_while_a_snapshot_goes_on_and_only_then()
     {

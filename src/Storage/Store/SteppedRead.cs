@@ -132,8 +132,8 @@ internal sealed unsafe class SteppedRead(Store store, int databaseNumber, int co
     {
         if (database == null) return true;
         byte* start = work.Key(index, out int length);
-        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length), _hashes[index % HashIndex.Together],
-            out ulong* home, out ulong control);
+        byte* record = database.Index.FindSlow(new ReadOnlySpan<byte>(start, length),
+            _hashes[index % HashIndex.Together], out ulong* home, out ulong control);
         Seen seen = _seen[index];
         if (record == null) return seen.Generation == 0 && seen.Address == home && seen.Word == control;
         return seen.Address == record && RecordWord.Same(Record.ReadWord(record), seen.Word)

@@ -37,6 +37,7 @@ internal sealed class LineQueue : IDisposable
     /// <param name="droppedLine">Makes a line that says how many are missing.</param>
     public void Add(byte[] line, Func<long, byte[]> droppedLine)
     {
+        Debug.Assert(line.Length > 0 && line[^1] == (byte)'\n', "a line has its end");
         lock (_guard)
         {
             if (_lines.Count >= LinesMax || _bytes + line.Length > BytesMax)
@@ -108,6 +109,7 @@ internal sealed class LineQueue : IDisposable
                 Monitor.Wait(_guard);
             }
 
+            Debug.Assert(_bytes > 0, "the lines that wait have bytes");
             byte[] all = new byte[_bytes];
             int at = 0;
             // Ends: what is queued is bounded.
@@ -117,6 +119,7 @@ internal sealed class LineQueue : IDisposable
                 at += line.Length;
             }
 
+            Debug.Assert(at == all.Length, "what was counted is what there was");
             _bytes = 0;
             return all;
         }

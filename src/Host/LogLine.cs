@@ -1,7 +1,8 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.Globalization;
-using System.Text;
 using System.Text.Json;
+using System.Text;
 using Kv.Server.Configuration;
 using Microsoft.Extensions.Logging;
 
@@ -29,6 +30,8 @@ internal readonly record struct LogLine(LogLevel Level, string Part, string Text
     /// <summary>The line as a datagram for the system's log, with an end that is not sent.</summary>
     public byte[] WriteSyslog(string facility, string ident, DateTime now)
     {
+        System.Diagnostics.Debug.Assert(facility == "user" || char.IsBetween(facility[^1], '0', '7'),
+            "it is user, or one of the local ones");
         int number = facility == "user" ? 1 : 16 + (facility[^1] - '0');
         int severity = Level switch
         {

@@ -42,6 +42,7 @@ internal sealed class Supervisor : IDisposable
         Tell(string.Create(CultureInfo.InvariantCulture,
             $"READY=1\nMAINPID={Environment.ProcessId}\nSTATUS={StatusOf(server)}"));
         if (WatchdogTime() is not { } half) return;
+        Debug.Assert(_watchdog == null && half > TimeSpan.Zero && half <= LongestWait, "there is one, which can wait");
         _watchdog = new Thread(() => Watch(server, half)) { Name = "kv-watchdog", IsBackground = true };
         _watchdog.Start();
     }

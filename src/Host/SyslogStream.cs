@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 
 namespace Kv.Host;
@@ -83,6 +84,7 @@ internal sealed class SyslogStream(string path, Action<string> lost) : Stream
 
     private bool TryConnect()
     {
+        Debug.Assert(_socket == null, "one that works is kept");
         long now = Environment.TickCount64;
         if (now - _triedTickMs < ReconnectMs) return false;
         _triedTickMs = now;

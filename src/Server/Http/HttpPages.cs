@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Reports;
 
@@ -56,6 +57,7 @@ internal sealed class HttpPages(KvServer server)
     /// <returns>The head of the reply.</returns>
     private byte[] Make(PageBuffer page, string contentType, Action<PageBuffer> write)
     {
+        Debug.Assert(page.Length == 0, "a page is written from its beginning");
         // Interlocked: each is counted before it begins.
         try
         {
@@ -66,7 +68,8 @@ internal sealed class HttpPages(KvServer server)
         }
         finally
         {
-            Interlocked.Decrement(ref _making);
+            int left = Interlocked.Decrement(ref _making);
+            Debug.Assert(left >= 0, "each that ends has begun");
         }
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 
@@ -23,6 +24,8 @@ internal static class HttpReply
     /// <param name="bytes">Of the body; null where a HEAD leaves them open.</param>
     public static byte[] Head(string status, string contentType, int? bytes, string header = "")
     {
+        Debug.Assert(status.Length > 4 && int.TryParse(status.AsSpan(0, 3), out _), "a status begins with its number");
+        Debug.Assert(!header.EndsWith('\n'), "lines of the head are ended here");
         var text = new StringBuilder();
         text.Append("HTTP/1.1 ").Append(status).Append("\r\nContent-Type: ").Append(contentType);
         if (bytes is { } length) text.Append(CultureInfo.InvariantCulture, $"\r\nContent-Length: {length}");

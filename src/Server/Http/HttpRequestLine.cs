@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text;
 
 namespace Kv.Server.Http;
@@ -24,6 +25,7 @@ internal readonly record struct HttpRequestLine(string Method, string Path)
         if (method.IsEmpty || method.Length > 16 || method.ContainsAnyExceptInRange((byte)'A', (byte)'Z')) return false;
         int query = target.IndexOf((byte)'?');
         if (query >= 0) target = target[..query];
+        Debug.Assert(!target.Contains((byte)'?'), "a path is without its query");
         request = new HttpRequestLine(Encoding.ASCII.GetString(method),
             target.Length <= PathBytesMax ? Encoding.Latin1.GetString(target) : "");
         return true;

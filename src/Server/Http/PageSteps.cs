@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Kv.Server.Execution;
 using Kv.Server.Reports;
 using Kv.Server.Sessions;
@@ -31,6 +32,7 @@ internal sealed class PageSteps(KvServer server, Session session, PageMaker make
     /// <summary>Makes the page, and wakes the session. Once, after the session has begun to wait.</summary>
     public void Make()
     {
+        Debug.Assert(Volatile.Read(ref _state) != Made, "a page is made once");
         try
         {
             _head = make(_page);
@@ -58,6 +60,7 @@ internal sealed class PageSteps(KvServer server, Session session, PageMaker make
         }
 
         if (_sent == 0) context.Reply.WriteRaw(_head, count: 0);
+        Debug.Assert(_sent <= _page.Length, "no more is sent than was made");
         var part = _page.Written.Span[_sent..];
         bool isLast = part.Length <= PartBytes;
         if (!isLast) part = part[..EndOfPart(part)];
@@ -73,6 +76,7 @@ internal sealed class PageSteps(KvServer server, Session session, PageMaker make
     /// part: one that began with "-" would be counted as an error.</summary>
     internal static int EndOfPart(ReadOnlySpan<byte> rest)
     {
+        Debug.Assert(rest.Length > PartBytes, "the rest is more than a part");
         int end = rest[..PartBytes].LastIndexOf((byte)'\n') + 1;
         if (end > 0) return end;
         // Ends: at the first byte.

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Tls;
 
 /// <summary>Places for the handshakes that are in progress. Who comes while all are taken waits in the system's queue,
@@ -24,7 +26,11 @@ internal sealed class HandshakePlaces : IDisposable
 
     public Task TakeAsync(CancellationToken cancellation) => _free.WaitAsync(cancellation);
 
-    public void Leave() => _free.Release();
+    public void Leave()
+    {
+        int free = _free.Release();
+        Debug.Assert(free < CountMax, "who leaves had a place");
+    }
 
     public void Dispose() => _free.Dispose();
 }

@@ -1,6 +1,7 @@
+using System.Diagnostics;
 using System.Net.Security;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using System.Security.Cryptography;
 using Kv.Server.Configuration;
 
 namespace Kv.Server.Tls;
@@ -18,6 +19,7 @@ internal static class ServerCertificate
         var others = new X509Certificate2Collection();
         var own = TlsFile.AsPem(bytes) is { } text ? ReadPem(options, file, text, others)
             : ReadPfx(options, file, bytes, others);
+        Debug.Assert(own.HasPrivateKey && !others.Contains(own), "it is the one that the server has the key of");
         try
         {
             // Offline: nothing is asked of the network for it.
@@ -33,6 +35,7 @@ internal static class ServerCertificate
         X509Certificate2Collection others)
     {
         file.AddCertificates(others);
+        Debug.Assert(others.Count > 0, "a file without a certificate is refused");
         others.RemoveAt(0);         // the server's own, which comes first
         var keyFile = file;
         string key = text;

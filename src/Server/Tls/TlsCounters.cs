@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Kv.Server.Tls;
 
 /// <summary>What became of connections to the port for TLS.</summary>
@@ -34,7 +36,11 @@ internal sealed class TlsCounters
         Interlocked.Increment(ref _clients);
     }
 
-    public void CountEnd() => Interlocked.Decrement(ref _clients);
+    public void CountEnd()
+    {
+        int left = Interlocked.Decrement(ref _clients);
+        Debug.Assert(left >= 0, "who ends was counted");
+    }
 
     public void CountFailed() => Interlocked.Increment(ref _failed);
 

@@ -1,5 +1,6 @@
-using System.Security.Cryptography;
+using System.Diagnostics;
 using System.Security.Cryptography.X509Certificates;
+using System.Security.Cryptography;
 using System.Text;
 using Kv.Server.Configuration;
 
@@ -23,6 +24,7 @@ internal sealed class TlsFile(string option, string path)
             if (file.Length == 0) throw Fail("the file is empty, or a device", "name another one");
             if (file.Length > BytesMax) throw Fail($"the file is longer than {BytesMax} bytes", "name another one");
             byte[] bytes = new byte[file.Length];
+            Debug.Assert(bytes.Length is > 0 and <= BytesMax, "its length was looked at");
             int count = file.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);
             return bytes[..count];
         }

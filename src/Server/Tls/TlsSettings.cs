@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Security;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
@@ -25,6 +26,7 @@ internal sealed class TlsSettings
         _ciphers = Ciphers(options);
         if (TlsVersionsType.Has(options.Protocols, TlsVersionsType.Tls12)) _versions |= SslProtocols.Tls12;
         if (TlsVersionsType.Has(options.Protocols, TlsVersionsType.Tls13)) _versions |= SslProtocols.Tls13;
+        Debug.Assert(_versions != SslProtocols.None, "None would be what the system likes");
         _authClients = options.AuthClients;
         _sessionCaching = options.SessionCaching;
         ClientUser = options.AuthClientsUser;

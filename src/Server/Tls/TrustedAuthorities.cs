@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Security.Cryptography.X509Certificates;
 using Kv.Server.Configuration;
 
@@ -23,6 +24,7 @@ internal static class TrustedAuthorities
         if (options.CaCertFile.Length > 0)
             new TlsFile("tls-ca-cert-file", options.CaCertFile).AddCertificates(policy.CustomTrustStore);
         if (options.CaCertDir.Length > 0) AddFolder(options.CaCertDir, policy.CustomTrustStore);
+        Debug.Assert(!asks || policy.CustomTrustStore.Count > 0, "clients are judged by somebody");
         return asks ? policy : null;        // what is named has to be right all the same
     }
 

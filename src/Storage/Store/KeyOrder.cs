@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using System.Runtime.Intrinsics.X86;
 
 namespace Kv.Storage;
 
@@ -118,6 +119,23 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
         }
 
         return low;
+    }
+
+    /// <summary>Brings what the next keys lead to into the cache: in their order they are strewn over all
+    /// memory.</summary>
+    /// <param name="index">Of the database of most of them.</param>
+    /// <param name="first">The place of the first of <see cref="HashIndex.Together"/>.</param>
+    public void Prefetch(HashIndex index, int first)
+    {
+        Span<ulong> hashes = stackalloc ulong[Math.Min(HashIndex.Together, Count - first)];
+        for (int i = 0; i < hashes.Length; i++)
+        {
+            ref Entry item = ref this[first + i];
+            hashes[i] = item.Hash;
+            if (Sse.IsSupported) Sse.Prefetch0(item.Key);
+        }
+
+        index.PrefetchAll(hashes);
     }
 
     /// <summary>Gives the memory of keys back that nobody will look at any more, nor at those before them.</summary>

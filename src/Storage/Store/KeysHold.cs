@@ -153,7 +153,12 @@ internal sealed unsafe class KeysHold : SteppedHold
         Debug.Assert(_locked <= _next && _next <= _count, "keys are locked in their order");
         for (var step = new KeyStep(_next, _count); step.Takes(_next); _next++)
         {
-            if (_next % HashIndex.Together == 0) PrefetchKeys();
+            if (_next % HashIndex.Together == 0)
+            {
+                _order.Prefetch(_database.Index, _next);
+                PrefetchValues(Math.Min(HashIndex.Together, _count - _next));
+            }
+
             if (!_order.IsLast(_next)) continue;
             ref KeyOrder.Entry item = ref _order[_next];
             var entry = new KeyList.Entry
@@ -176,24 +181,8 @@ internal sealed unsafe class KeysHold : SteppedHold
         if (_next == _count) GoOn(Phase.Look);
     }
 
-    /// <summary>Brings what the next keys lead to into the cache: what one step uses in the order of the hashes is
-    /// strewn over all memory.</summary>
-    private void PrefetchKeys()
-    {
-        int count = Math.Min(HashIndex.Together, _count - _next);
-        Span<ulong> hashes = stackalloc ulong[count];
-        for (int i = 0; i < count; i++)
-        {
-            ref KeyOrder.Entry item = ref _order[_next + i];
-            hashes[i] = item.Hash;
-            if (Sse.IsSupported) Sse.Prefetch0(item.Key);
-        }
-
-        _database.Index.PrefetchAll(hashes);
-        PrefetchValues(count);
-    }
-
-    /// <summary>Likewise the records of the next keys, and the values that they are to get.</summary>
+    /// <summary>Brings the records of the next keys into the cache, and the values that they are to get: in the order of
+    /// the hashes they are strewn over all memory.</summary>
     private void PrefetchHeld(bool withValues)
     {
         if (!Sse.IsSupported) return;

@@ -140,6 +140,7 @@ internal sealed unsafe class TransactionHold(Store store, ITransactionWork work)
         int first = Math.Max(0, _next - 1);
         for (var step = new KeyStep(_next, _found); step.Takes(_next); _next++)
         {
+            if (_next % HashIndex.Together == 0) Keys.Prefetch(_table[Keys[_next].Database]!.Index, _next);
             if (!Keys.IsLast(_next)) continue;
             Status = _locks.LockNext(_table[Keys[_next].Database]!, EntryAt(_next));
             if (Status == StoreStatus.Ok) continue;

@@ -23,7 +23,7 @@ internal static class HttpOnPort
         var allowed = server.Options.HttpOnPort;
         if (allowed == AllowedFor.No || (allowed == AllowedFor.Local && !session.IsLocal)) return false;
         ref readonly var words = ref context.Args;
-        Debug.Assert(words.Count == 3 && session.Steps == null, "the line has three words, and nothing was asked before");
+        Debug.Assert(words.Count == 3 && session.Steps == null, "three words, and nothing was asked before");
         if (!HttpRequestLine.TryRead(words[0].Span, words[1].Span, words[2].Span, out var request)) return false;
         // With a password set whoever has not said it is not shown figures; nor is a user who may not call INFO.
         var rules = session.Authenticated ? session.User.Rules : null;

@@ -181,8 +181,8 @@ internal sealed unsafe class KeysHold : SteppedHold
         if (_next == _count) GoOn(Phase.Look);
     }
 
-    /// <summary>Brings the records of the next keys into the cache, and the values that they are to get: in the order of
-    /// the hashes they are strewn over all memory.</summary>
+    /// <summary>Brings the records of the next keys into the cache, and the values that they are to get: in the order
+    /// of the hashes they are strewn over all memory.</summary>
     private void PrefetchHeld(bool withValues)
     {
         if (!Sse.IsSupported) return;

@@ -80,6 +80,7 @@ internal sealed unsafe class KeysHold : SteppedHold
             }
 
             while (_phase == Phase.LetGo) StepClaimed(null);
+            if (_phase == Phase.Begin) _store.SteppedHolds.Leave(this);
             _phase = Phase.Done;
             FreeLists();
         }

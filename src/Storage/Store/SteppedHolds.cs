@@ -32,6 +32,14 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     /// after 100 ms.</summary>
     private const int ClosedMs = 150;
 
+    /// <summary>So long a command with very many keys waits for the end of a halving of an index: some rounds of
+    /// upkeep.</summary>
+    private const int HalvingMs = 200;
+
+    /// <summary>So long an index keeps its size after such a command: the next one may come at once, and would have to
+    /// have it grow again.</summary>
+    private const int LatelyMs = 10_000;
+
     /// <summary>Who has waited for so long waits for a record that long work made in the place of one it had locked, if
     /// for any of it.</summary>
     private const int ManySpins = 64 * SpinsMax;
@@ -41,21 +49,31 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
     private readonly AwaitedPlace _place = new(store);
     private SteppedHold? _current;
     private StoreSession? _session;
-    private long _closedUntil;
+    private long _closedUntil, _halvingsUntil, _endedMs = long.MinValue / 2;
 
     /// <summary>Makes a command the one that may lock keys; otherwise does a step of the one that may.</summary>
     /// <param name="session">Its session until <see cref="End"/>.</param>
+    /// <returns>False: it is to ask again in its next step. Until it does, or is left (<see cref="Leave"/>), it may be
+    /// the one already.</returns>
     public bool TryBegin(SteppedHold hold, out StoreSession session)
     {
+        session = null!;
         // Interlocked: who gets in sees all that the one before it did with the session.
-        if (Interlocked.CompareExchange(ref _current, hold, null) is { } other)
+        var other = Interlocked.CompareExchange(ref _current, hold, null);
+        if (other == null)
+        {
+            // The current one's. Where the store has no thread nobody ends it.
+            _halvingsUntil = IsHalving() && store.TryWake()
+                ? Stopwatch.GetTimestamp() + (HalvingMs * Stopwatch.Frequency / 1000) : 0;
+        }
+        else if (other != hold)
         {
             // Its own turn may be long in coming (its client does not read, say), so this one is used for it.
             other.Step();
-            session = null!;
             return false;
         }
 
+        if (_halvingsUntil > Stopwatch.GetTimestamp() && IsHalving()) return false;
         try
         {
             session = _session ??= store.CreateSession();
@@ -68,10 +86,30 @@ internal sealed unsafe class SteppedHolds(Store store) : IDisposable
         }
     }
 
+    /// <summary>Whether a command with very many keys has begun, or is about to: those that are absent have entries in
+    /// an index, too, which nobody counts as keys.</summary>
+    public bool HasMany => Volatile.Read(ref _current) != null;
+
+    /// <summary>Whether that is so, or was some seconds ago.</summary>
+    public bool HadManyLately => HasMany || store.Clock.ReadMs() - Volatile.Read(ref _endedMs) < LatelyMs;
+
+    /// <summary>A command is left before it has begun.</summary>
+    public void Leave(SteppedHold hold) => Interlocked.CompareExchange(ref _current, null, hold);
+
+    /// <summary>Whether an index is being halved: until that has ended it cannot grow, and it would not end before the
+    /// command, whose epoch stands still. The entries of absent keys would be in chains of hundreds.</summary>
+    private bool IsHalving()
+    {
+        foreach (var database in store.Table)
+            if (database?.Index.Halving.IsOn == true) return true;
+        return false;
+    }
+
     /// <summary>The current command has let go of all its keys.</summary>
     public void End()
     {
         Debug.Assert(Volatile.Read(ref _current) != null, "one has begun");
+        Volatile.Write(ref _endedMs, store.Clock.ReadMs());
         Volatile.Write(ref _current, null);     // release: its work with the session comes before
     }
 

@@ -216,6 +216,33 @@ public sealed unsafe class LongHoldTests
         test.Check();
     }
 
+    // By keys there is nothing in it. And a halving would not end before the command, since its epoch stands still; nor
+    // could the index grow before that.
+    [Fact]
+    public void Nor_is_it_halved_meanwhile()
+    {
+        const int keys = 100_000;
+        using var test = new TestStore();
+        test.Session.GoOffline();
+        using var work = new Work(keys, ManyKeysAction.Delete, "");
+        using var hold = new KeysHold(test.Store, 0, keys, work);
+        long most = 0;
+        while (!hold.Step())
+        {
+            test.Store.Maintain();
+            if (test.Store.Table[0] is { } database) most = Math.Max(most, database.Index.BucketCount);
+        }
+
+        Assert.True(most >= keys / 8, $"{most} buckets");
+        for (int i = 0; i < 40; i++) test.Store.Maintain();
+        Assert.Equal(most, test.Store.Table[0]!.Index.BucketCount);     // the next one may come at once
+        test.Clock.Advance(10_000);
+        for (int i = 0; i < 40; i++) test.Store.Maintain();
+        Assert.True(test.Store.Table[0]!.Index.BucketCount < keys / 8, "it is halved when nothing is held any more");
+        test.Begin();
+        test.Check();
+    }
+
     [Fact]
     public void Two_long_commands_wait_for_each_other_and_get_on()
     {

@@ -101,6 +101,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     private bool HalvesIndexes()
     {
         bool any = false;
+        if (store.SteppedHolds.HasMany) return false;
         foreach (Database? database in store.Table)
             any |= database != null && database.Index.Halving.Consider(database.Keys);
         return any;
@@ -110,6 +111,7 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     /// go.</summary>
     private bool AwaitsHalving()
     {
+        if (store.SteppedHolds.HasMany) return false;
         foreach (Database? database in store.Table)
             if (database != null && database.Index.Halving.ComesAgain(database.Keys)) return true;
         return false;

@@ -121,7 +121,7 @@ internal sealed class StoreUpkeep : IDisposable
     {
         if (database.IsDropped) return;
         IndexHalving halving = database.Index.Halving;
-        halving.Consider(database.Keys);
+        if (!_store.SteppedHolds.HadManyLately) halving.Consider(database.Keys);
         for (int step = 0; step < HalvingStepsPerRound && halving.Step(); step++)
         {
             _session.GiveWay();

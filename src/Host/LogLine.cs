@@ -1,8 +1,7 @@
 using System.Buffers;
-using System.Diagnostics;
 using System.Globalization;
-using System.Text.Json;
 using System.Text;
+using System.Text.Json;
 using Kv.Server.Configuration;
 using Microsoft.Extensions.Logging;
 

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Net.Security;
-using System.Security.Cryptography.X509Certificates;
 using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using Kv.Server.Configuration;
 
 namespace Kv.Server.Tls;

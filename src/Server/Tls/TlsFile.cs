@@ -1,6 +1,6 @@
 using System.Diagnostics;
-using System.Security.Cryptography.X509Certificates;
 using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using Kv.Server.Configuration;
 

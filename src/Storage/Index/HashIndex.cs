@@ -249,6 +249,7 @@ internal sealed unsafe class HashIndex : IDisposable
     /// <param name="hashes">At most <see cref="Together"/>.</param>
     public void PrefetchAll(ReadOnlySpan<ulong> hashes)
     {
+        Debug.Assert(hashes.Length <= Together, "more would push each other out");
         foreach (ulong hash in hashes) Prefetch(hash);
         foreach (ulong hash in hashes) Probe(hash);
     }

@@ -100,8 +100,8 @@ internal sealed unsafe class Evictor(Store store, Survivors survivors)
     /// <summary>Has indexes halved that few keys are left in: what they will give is room at once.</summary>
     private bool HalvesIndexes()
     {
-        bool any = false;
         if (store.SteppedHolds.HasMany) return false;
+        bool any = false;
         foreach (Database? database in store.Table)
             any |= database != null && database.Index.Halving.Consider(database.Keys);
         return any;

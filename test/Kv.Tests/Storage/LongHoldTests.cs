@@ -243,6 +243,43 @@ public sealed unsafe class LongHoldTests
         test.Check();
     }
 
+    // A halving stays on for as long as somebody's turn lasts: so the command waits here for as long as any does.
+    [Theory, InlineData(false), InlineData(true)]
+    public void Who_waits_for_a_halving_goes_on_after_a_while_and_may_leave(bool leaves)
+    {
+        const int keys = 20_000;
+        var clock = new TestClock();
+        using var server = KvInstance.Start(clock);
+        var store = server.Server.Store;
+        using (var first = new Work(keys, ManyKeysAction.Delete, "")) Finish(store, keys, first);
+        clock.Advance(10_000);
+        using var work = new Work(keys, ManyKeysAction.Set, "new");
+        using (var guard = store.Enter())
+        {
+            Eventually.Holds(() => store.Table[0]!.Index.Halving.IsOn, () => "it is not halved");
+            if (leaves)
+            {
+                using var left = new KeysHold(store, 0, keys, work);
+                // Ends: it has begun to wait.
+                while (!store.SteppedHolds.HasMany) Assert.False(left.Step());
+                Assert.False(left.HasKeys);
+            }
+
+            Finish(store, keys, work);
+        }
+
+        Assert.Equal(keys, store.Count(0));
+        store.CheckIntegrity();
+    }
+
+    private static void Finish(Store store, int keys, Work work)
+    {
+        using var hold = new KeysHold(store, 0, keys, work);
+        for (long end = Stopwatch.GetTimestamp() + (60 * Stopwatch.Frequency); !hold.Step();)
+            Assert.True(Stopwatch.GetTimestamp() < end, "it does not get on");
+        Assert.Equal(StoreStatus.Ok, hold.Status);
+    }
+
     [Fact]
     public void Two_long_commands_wait_for_each_other_and_get_on()
     {

@@ -83,7 +83,18 @@ internal sealed unsafe class KeyLocks(StoreSession session, RecordChanges change
     }
 
     /// <summary>The first one in the order that has no smaller hash.</summary>
-    private int FirstFrom(ulong hash) => HashOrder.FirstFrom(&_held->Hash, sizeof(HeldRecord), _count, hash);
+    private int FirstFrom(ulong hash)
+    {
+        int low = 0, high = _count;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            if (_held[middle].Hash < hash) low = middle + 1;
+            else high = middle;
+        }
+
+        return low;
+    }
 
     private StoreStatus LockAll(KeyList keys, Database?[] table, int count)
     {

@@ -110,8 +110,15 @@ internal sealed unsafe class KeyOrder : IKeySink, IDisposable
     /// <summary>The first place whose key has no smaller hash.</summary>
     public int FirstFrom(ulong hash)
     {
-        Debug.Assert(_phase == Phase.Sort, "they are in their order");
-        return HashOrder.FirstFrom(&_items->Hash, sizeof(Entry), Count, hash);
+        int low = 0, high = Count;
+        while (low < high)
+        {
+            int middle = (low + high) >>> 1;
+            if (this[middle].Hash < hash) low = middle + 1;
+            else high = middle;
+        }
+
+        return low;
     }
 
     /// <summary>Brings what the next keys lead to into the cache: in their order they are strewn over all
